@@ -1,0 +1,1 @@
+"""The Muniment memory service."""

@@ -1,0 +1,1 @@
+"""Pure rules and types; imports neither protobuf nor SQL."""
