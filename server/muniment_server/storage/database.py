@@ -1,0 +1,250 @@
+"""Connections, transactions and the translation of the driver's errors.
+
+One transaction belongs to one tenant. Its `BEGIN` and `SET LOCAL` lines travel in one pipeline with
+the first statement; nothing of a session's state outlives the transaction on a pooled connection.
+"""
+
+import asyncio
+import select
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from pgvector.psycopg import register_vector_async  # type: ignore[import-untyped]
+from psycopg import AsyncConnection, AsyncRawCursor
+from psycopg.rows import dict_row
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
+
+from ..domain.errors import DatabaseUnavailable, DeadlineExceeded, MunimentError, Overloaded
+from .queries import Statement, load_statements
+
+type Row = dict[str, Any]
+type Connection = AsyncConnection[Row]
+type Observer = Callable[[Statement, float, BaseException | None], None]
+"""Called after a statement with its duration in seconds and the exception that ended it."""
+
+_CONTENTION = frozenset({"40001", "40P01", "55P03"})
+
+
+class UniqueConflict(Exception):
+    """A unique constraint refused a row; `constraint` is its name without a shard's suffix."""
+
+    def __init__(self, constraint: str) -> None:
+        super().__init__(constraint)
+        self.constraint = constraint
+
+
+def translate_exception(error: BaseException) -> MunimentError | None:
+    """The caller's error for a driver's exception, or None where it is not the driver's.
+
+    Decides by SQLSTATE and class only: names and texts of the database never leave this module.
+    """
+    if isinstance(error, (PoolTimeout, TooManyRequests)):
+        return Overloaded("database_connections")
+    if isinstance(error, PoolClosed):
+        return DatabaseUnavailable("connection")
+    if isinstance(error, psycopg.errors.QueryCanceled):
+        return DeadlineExceeded()
+    if isinstance(error, psycopg.Error):
+        state = error.sqlstate or ""
+        if state in _CONTENTION:
+            return DatabaseUnavailable("contention")
+        if state[:2] in ("08", "53", "57") or (isinstance(error, psycopg.OperationalError) and not state):
+            return DatabaseUnavailable("connection")
+    return None
+
+
+class UnitOfWork:
+    """One transaction of one tenant. Every named statement gets `tenant_id` bound by itself."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        tenant_id: UUID | None,
+        statements: Mapping[str, Statement],
+        observer: Observer | None,
+    ) -> None:
+        self._connection = connection
+        self._tenant_id = tenant_id
+        self._statements = statements
+        self._observer = observer
+
+    @property
+    def tenant_id(self) -> UUID:
+        """The tenant of this transaction."""
+        if self._tenant_id is None:
+            raise RuntimeError("this transaction has no tenant")
+        return self._tenant_id
+
+    async def fetch(self, name: str, /, **values: Any) -> list[Row]:
+        """Run a named statement and return its rows; this is a round trip."""
+        statement = self._statements[name]
+        started = time.perf_counter()
+        failure: BaseException | None = None
+        try:
+            cursor = await self._send(statement, values)
+            return await cursor.fetchall()
+        except psycopg.errors.UniqueViolation as error:
+            failure = error
+            raise UniqueConflict(_constraint(error)) from error
+        except BaseException as error:
+            failure = error
+            raise
+        finally:
+            if self._observer is not None:
+                self._observer(statement, time.perf_counter() - started, failure)
+
+    async def fetch_one(self, name: str, /, **values: Any) -> Row | None:
+        """The first row, or None."""
+        rows = await self.fetch(name, **values)
+        return rows[0] if rows else None
+
+    async def send(self, name: str, /, **values: Any) -> None:
+        """Queue a named statement without waiting; its error surfaces at the next round trip."""
+        await self._send(self._statements[name], values)
+
+    async def send_many(self, name: str, rows: Sequence[Mapping[str, Any]], /) -> None:
+        """Queue a statement once per row of values."""
+        statement = self._statements[name]
+        for values in rows:
+            await self._send(statement, values)
+
+    async def _send(self, statement: Statement, values: Mapping[str, Any]) -> psycopg.AsyncCursor[Row]:
+        if self._tenant_id is not None:
+            values = {"tenant_id": self._tenant_id, **values}
+        return await self._connection.execute(
+            statement.text.encode(), statement.arguments(values), binary=True, prepare=True
+        )
+
+
+class Database:
+    """A pool of one role's connections. Open it before use; `transaction` is the only way in."""
+
+    def __init__(
+        self,
+        conninfo: str,
+        *,
+        max_size: int,
+        min_size: int = 1,
+        acquire_timeout: float = 5.0,
+        statements: Mapping[str, Statement] | None = None,
+        observer: Observer | None = None,
+        name: str = "app",
+    ) -> None:
+        self.statements: dict[str, Statement] = dict(statements or load_statements())
+        self.observer = observer
+        self.pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+            conninfo,
+            kwargs={"autocommit": True, "row_factory": dict_row, "cursor_factory": AsyncRawCursor},
+            min_size=min_size,
+            max_size=max_size,
+            timeout=acquire_timeout,
+            max_waiting=max_size * 64,
+            reconnect_timeout=5.0,
+            configure=_configure,
+            check=None,
+            open=False,
+            name=name,
+        )
+
+    async def open(self) -> None:
+        """Open the pool and wait for the first connection; raises DatabaseUnavailable."""
+        try:
+            await self.pool.open(wait=True, timeout=20.0)
+        except PoolTimeout as error:
+            raise DatabaseUnavailable("connection") from error
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.pool.close()
+
+    @asynccontextmanager
+    async def transaction(
+        self,
+        tenant_id: UUID | None,
+        *,
+        timeout: float | None = None,
+        settings: Mapping[str, str] | None = None,
+    ) -> AsyncIterator[UnitOfWork]:
+        """A transaction of one tenant, committed on a clean exit, rolled back otherwise.
+
+        timeout: seconds that a statement may run (`statement_timeout`).
+        settings: further transaction-local settings; values must be canonical text of parsed values.
+        Raises UniqueConflict, or the driver's errors (see `translate_exception`).
+        """
+        lines = ["BEGIN", "SET LOCAL citus.propagate_set_commands = 'local'"]
+        if tenant_id is not None:
+            lines.append(f"SET LOCAL app.tenant_id = '{UUID(int=tenant_id.int)}'")
+        if timeout is not None:
+            lines.append(f"SET LOCAL statement_timeout = {max(1, int(timeout * 1000))}")
+        for key, value in (settings or {}).items():
+            lines.append(f"SET LOCAL {key} = '{value}'")
+        async with self._connection(timeout) as connection:
+            try:
+                async with connection.pipeline():
+                    for line in lines:
+                        await connection.execute(line.encode(), prepare=False)
+                    yield UnitOfWork(connection, tenant_id, self.statements, self.observer)
+                    await connection.execute(b"COMMIT", prepare=False)
+            except psycopg.errors.UniqueViolation as error:
+                raise UniqueConflict(_constraint(error)) from error
+            finally:
+                if (
+                    not connection.closed
+                    and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
+                ):
+                    await _roll_back(connection)
+
+    @asynccontextmanager
+    async def _connection(self, timeout: float | None) -> AsyncIterator[Connection]:
+        wait = self.pool.timeout if timeout is None else min(self.pool.timeout, timeout)
+        connection = await self._living_connection(wait)
+        try:
+            yield connection
+        finally:
+            await asyncio.shield(self.pool.putconn(connection))
+
+    async def _living_connection(self, wait: float) -> Connection:
+        # An idle connection whose socket is readable was closed by the server (or has a notice
+        # waiting): only then is a round trip spent on asking, so that the ordinary call pays nothing.
+        while True:
+            connection = await self.pool.getconn(wait)
+            readable, _, _ = select.select([connection.fileno()], [], [], 0)
+            if not readable:
+                return connection
+            try:
+                await AsyncConnectionPool.check_connection(connection)
+            except psycopg.Error:
+                await self.pool.putconn(connection)
+            else:
+                return connection
+
+    async def check(self) -> None:
+        """One round trip, for readiness; raises when the database does not answer."""
+        async with self.transaction(None, timeout=2.0) as work:
+            await work.fetch("ping")
+
+
+async def _roll_back(connection: Connection) -> None:
+    # A cancelled or failed transaction must not reach the next caller: either it is rolled back
+    # here, or the connection is closed and the pool replaces it.
+    try:
+        async with asyncio.timeout(2.0):
+            await connection.rollback()
+    except BaseException:
+        with suppress(Exception):
+            await connection.close()
+        raise
+
+
+async def _configure(connection: Connection) -> None:
+    await register_vector_async(connection)
+
+
+def _constraint(error: psycopg.errors.UniqueViolation) -> str:
+    name = error.diag.constraint_name or ""
+    head, _, tail = name.rpartition("_")
+    return head if head and tail.isdigit() else name

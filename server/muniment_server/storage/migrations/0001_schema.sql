@@ -1,0 +1,322 @@
+-- First schema. Runs as muniment_owner inside one transaction.
+--
+-- Rules that every table obeys (tests/storage/test_catalogue.py reads them from the catalogues):
+-- the tenant stands first in every key, unique constraint, foreign key and index of a tenant table;
+-- row-level security is enabled and forced everywhere; a policy is a plain expression on a
+-- transaction-local setting, without a sub-select; no triggers, no SET NULL, no integer identity.
+
+-- Global tables ------------------------------------------------------------------------------
+
+CREATE TABLE instance (
+    instance_id   uuid        NOT NULL,
+    model_no      smallint    NOT NULL,
+    restore_epoch integer     NOT NULL DEFAULT 0,
+    create_time   timestamptz NOT NULL,
+    CONSTRAINT instance_pkey PRIMARY KEY (instance_id)
+);
+
+CREATE TABLE embedding_model (
+    model_no    smallint    NOT NULL,
+    name        text        NOT NULL,
+    digest      text        NOT NULL,
+    dimension   integer     NOT NULL,
+    create_time timestamptz NOT NULL,
+    CONSTRAINT embedding_model_pkey PRIMARY KEY (model_no),
+    CONSTRAINT embedding_model_identity_key UNIQUE (name, digest, dimension)
+);
+
+CREATE TABLE tenant (
+    tenant_id   uuid        NOT NULL,
+    name        text        NOT NULL,
+    create_time timestamptz NOT NULL,
+    CONSTRAINT tenant_pkey PRIMARY KEY (tenant_id),
+    CONSTRAINT tenant_name_key UNIQUE (name)
+);
+
+CREATE TABLE credential (
+    credential_id uuid        NOT NULL,
+    public_id     text        NOT NULL,
+    secret_digest bytea       NOT NULL,
+    label         text        NOT NULL,
+    tenant_ids    uuid[]      NOT NULL,
+    tenant_names  text[]      NOT NULL,
+    permissions   text[]      NOT NULL,
+    source_types  smallint[]  NOT NULL,
+    max_trust     smallint    NOT NULL,
+    subject       text,
+    agent         text,
+    create_time   timestamptz NOT NULL,
+    expire_time   timestamptz,
+    revoke_time   timestamptz,
+    CONSTRAINT credential_pkey PRIMARY KEY (credential_id),
+    CONSTRAINT credential_public_id_key UNIQUE (public_id)
+);
+
+-- Tenant tables ------------------------------------------------------------------------------
+
+-- One row per subject or space. It is the lock of its writers, holds the lexical statistics of its
+-- live memories and the digest of the set of its seals. It outlives an erasure (with a new key
+-- epoch and without its label), so that a writer with a destroyed key is noticed.
+CREATE TABLE scope (
+    tenant_id   uuid        NOT NULL,
+    scope_id    uuid        NOT NULL,
+    scope_no    bigint      NOT NULL,
+    kind        smallint    NOT NULL,
+    label_ct    bytea,
+    key_epoch   integer     NOT NULL,
+    generation  bigint      NOT NULL,
+    live_count  bigint      NOT NULL,
+    live_terms  bigint      NOT NULL,
+    next_doc    integer     NOT NULL,
+    set_count   bigint      NOT NULL,
+    set_digest  bytea       NOT NULL,
+    seal        bytea       NOT NULL,
+    create_time timestamptz NOT NULL,
+    update_time timestamptz NOT NULL,
+    CONSTRAINT scope_pkey PRIMARY KEY (tenant_id, scope_id),
+    CONSTRAINT scope_scope_no_key UNIQUE (tenant_id, scope_no),
+    CONSTRAINT scope_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenant (tenant_id)
+);
+
+-- The current revision of every memory.
+CREATE TABLE memory (
+    tenant_id        uuid             NOT NULL,
+    memory_id        uuid             NOT NULL,
+    scope_id         uuid             NOT NULL,
+    doc_no           integer          NOT NULL,
+    revision         integer          NOT NULL,
+    content_revision integer          NOT NULL,
+    key_epoch        integer          NOT NULL,
+    state            smallint         NOT NULL,
+    kind             smallint         NOT NULL,
+    trust            smallint         NOT NULL,
+    source_type      smallint         NOT NULL,
+    analyzer         smallint         NOT NULL,
+    term_count       integer          NOT NULL,
+    reinforce_count  integer          NOT NULL,
+    confidence       double precision,
+    create_time      timestamptz      NOT NULL,
+    update_time      timestamptz      NOT NULL,
+    expire_time      timestamptz,
+    valid_from       timestamptz,
+    valid_to         timestamptz,
+    reinforce_time   timestamptz,
+    supersedes       uuid,
+    superseded_by    uuid,
+    slot             text,
+    agent            text,
+    session          text,
+    origin_session   text,
+    author           text             NOT NULL,
+    author_agent     text,
+    source_ref       text,
+    tags             text[]           NOT NULL,
+    properties       jsonb            NOT NULL,
+    statement_hash   bytea            NOT NULL,
+    tokens           bigint[]         NOT NULL,
+    content_ct       bytea            NOT NULL,
+    seal             bytea            NOT NULL,
+    CONSTRAINT memory_pkey PRIMARY KEY (tenant_id, memory_id),
+    CONSTRAINT memory_doc_no_key UNIQUE (tenant_id, scope_id, doc_no),
+    CONSTRAINT memory_scope_fkey FOREIGN KEY (tenant_id, scope_id) REFERENCES scope (tenant_id, scope_id)
+);
+-- At most one live memory per scope and slot (state 2 is ACTIVE).
+CREATE UNIQUE INDEX memory_slot_key ON memory (tenant_id, scope_id, slot, agent, session)
+    NULLS NOT DISTINCT WHERE slot IS NOT NULL AND state = 2;
+CREATE INDEX memory_statement_idx ON memory (tenant_id, scope_id, statement_hash);
+CREATE INDEX memory_origin_session_idx ON memory (tenant_id, scope_id, origin_session)
+    WHERE origin_session IS NOT NULL;
+CREATE INDEX memory_supersedes_idx ON memory (tenant_id, supersedes) WHERE supersedes IS NOT NULL;
+
+-- Earlier revisions, each as it was sealed when it was current.
+CREATE TABLE memory_revision (
+    LIKE memory,
+    CONSTRAINT memory_revision_pkey PRIMARY KEY (tenant_id, memory_id, revision),
+    CONSTRAINT memory_revision_memory_fkey FOREIGN KEY (tenant_id, memory_id)
+        REFERENCES memory (tenant_id, memory_id) ON DELETE CASCADE
+);
+
+-- What is left of an erased memory.
+CREATE TABLE tombstone (
+    tenant_id   uuid        NOT NULL,
+    memory_id   uuid        NOT NULL,
+    scope_id    uuid        NOT NULL,
+    erasure_id  uuid        NOT NULL,
+    erase_time  timestamptz NOT NULL,
+    CONSTRAINT tombstone_pkey PRIMARY KEY (tenant_id, memory_id)
+);
+
+CREATE TABLE memory_embedding (
+    tenant_id        uuid     NOT NULL,
+    scope_no         bigint   NOT NULL,
+    model_no         smallint NOT NULL,
+    doc_no           integer  NOT NULL,
+    content_revision integer  NOT NULL,
+    embedding        halfvec  NOT NULL,
+    seal             bytea    NOT NULL,
+    CONSTRAINT memory_embedding_pkey PRIMARY KEY (tenant_id, scope_no, model_no, doc_no, content_revision),
+    CONSTRAINT memory_embedding_scope_fkey FOREIGN KEY (tenant_id, scope_no)
+        REFERENCES scope (tenant_id, scope_no)
+);
+ALTER TABLE memory_embedding ALTER COLUMN embedding SET STORAGE PLAIN;
+
+-- The blind lexical index: keyed hashes of the tokens of ACTIVE memories, and nothing else.
+CREATE TABLE posting (
+    tenant_id uuid     NOT NULL,
+    scope_no  bigint   NOT NULL,
+    token     bigint   NOT NULL,
+    doc_no    integer  NOT NULL,
+    tf        smallint NOT NULL,
+    doc_terms integer  NOT NULL,
+    CONSTRAINT posting_pkey PRIMARY KEY (tenant_id, scope_no, token, doc_no) INCLUDE (tf, doc_terms)
+);
+
+CREATE TABLE idempotency (
+    tenant_id      uuid        NOT NULL,
+    request_id     uuid        NOT NULL,
+    method         text        NOT NULL,
+    payload_digest bytea       NOT NULL,
+    response       bytea       NOT NULL,
+    create_time    timestamptz NOT NULL,
+    CONSTRAINT idempotency_pkey PRIMARY KEY (tenant_id, request_id),
+    CONSTRAINT idempotency_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenant (tenant_id)
+);
+CREATE INDEX idempotency_create_time_idx ON idempotency (tenant_id, create_time);
+
+CREATE TABLE erasure (
+    tenant_id     uuid        NOT NULL,
+    erasure_id    uuid        NOT NULL,
+    state         smallint    NOT NULL,
+    target        smallint    NOT NULL,
+    scope_id      uuid,
+    key_epoch     integer,
+    receipt       bytea       NOT NULL,
+    signature     bytea,
+    create_time   timestamptz NOT NULL,
+    complete_time timestamptz,
+    CONSTRAINT erasure_pkey PRIMARY KEY (tenant_id, erasure_id),
+    CONSTRAINT erasure_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenant (tenant_id)
+);
+CREATE INDEX erasure_pending_idx ON erasure (tenant_id, create_time) WHERE state = 1;
+
+-- Audit: events are written with the act, chained afterwards in batches ------------------------
+
+CREATE TABLE audit_event (
+    tenant_id  uuid        NOT NULL,
+    event_id   uuid        NOT NULL,
+    event_time timestamptz NOT NULL,
+    action     smallint    NOT NULL,
+    outcome    smallint    NOT NULL,
+    actor      text        NOT NULL,
+    scope_id   uuid,
+    session    text,
+    trace_id   text,
+    recall_id  uuid,
+    memory_ids uuid[]      NOT NULL,
+    payload    bytea       NOT NULL,
+    mac        bytea       NOT NULL,
+    CONSTRAINT audit_event_pkey PRIMARY KEY (tenant_id, event_id),
+    CONSTRAINT audit_event_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenant (tenant_id)
+);
+CREATE INDEX audit_event_trace_idx ON audit_event (tenant_id, trace_id, event_id) WHERE trace_id IS NOT NULL;
+CREATE INDEX audit_event_recall_idx ON audit_event (tenant_id, recall_id, event_id) WHERE recall_id IS NOT NULL;
+CREATE INDEX audit_event_scope_idx ON audit_event (tenant_id, scope_id, event_id) WHERE scope_id IS NOT NULL;
+
+CREATE TABLE audit_queue (
+    tenant_id uuid NOT NULL,
+    event_id  uuid NOT NULL,
+    CONSTRAINT audit_queue_pkey PRIMARY KEY (tenant_id, event_id)
+);
+
+CREATE TABLE audit_chain (
+    tenant_id uuid   NOT NULL,
+    sequence  bigint NOT NULL,
+    event_id  uuid   NOT NULL,
+    digest    bytea  NOT NULL,
+    CONSTRAINT audit_chain_pkey PRIMARY KEY (tenant_id, sequence),
+    CONSTRAINT audit_chain_event_key UNIQUE (tenant_id, event_id) INCLUDE (sequence, digest),
+    CONSTRAINT audit_chain_event_fkey FOREIGN KEY (tenant_id, event_id)
+        REFERENCES audit_event (tenant_id, event_id)
+);
+
+CREATE TABLE audit_checkpoint (
+    tenant_id   uuid        NOT NULL,
+    sequence    bigint      NOT NULL,
+    digest      bytea       NOT NULL,
+    create_time timestamptz NOT NULL,
+    signing_key text        NOT NULL,
+    signature   bytea       NOT NULL,
+    CONSTRAINT audit_checkpoint_pkey PRIMARY KEY (tenant_id, sequence)
+);
+
+-- Which events name a memory; filled when the events are chained.
+CREATE TABLE audit_memory (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    event_id  uuid NOT NULL,
+    CONSTRAINT audit_memory_pkey PRIMARY KEY (tenant_id, memory_id, event_id)
+);
+
+-- The lock that makes one sealer at a time chain a tenant's events.
+CREATE TABLE audit_head (
+    tenant_id uuid   NOT NULL,
+    sequence  bigint NOT NULL,
+    digest    bytea  NOT NULL,
+    CONSTRAINT audit_head_pkey PRIMARY KEY (tenant_id),
+    CONSTRAINT audit_head_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenant (tenant_id)
+);
+
+-- Row-level security -------------------------------------------------------------------------
+
+DO $$
+DECLARE name text;
+BEGIN
+    FOREACH name IN ARRAY ARRAY['scope', 'memory', 'memory_revision', 'tombstone', 'memory_embedding', 'posting',
+        'idempotency', 'erasure', 'audit_event', 'audit_queue', 'audit_chain', 'audit_checkpoint',
+        'audit_memory', 'audit_head']
+    LOOP
+        EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
+        EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', name);
+        EXECUTE format('CREATE POLICY tenant_isolation ON %I
+            USING (tenant_id = nullif(current_setting(''app.tenant_id'', true), '''')::uuid)
+            WITH CHECK (tenant_id = nullif(current_setting(''app.tenant_id'', true), '''')::uuid)', name);
+    END LOOP;
+    FOREACH name IN ARRAY ARRAY['instance', 'embedding_model', 'tenant', 'credential']
+    LOOP
+        EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
+        EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', name);
+    END LOOP;
+END $$;
+
+-- Global tables: the service reads one tenant or one credential at a time, by a transaction-local
+-- setting as well; owner and scheduler see all of them.
+CREATE POLICY owner_all ON instance TO muniment_owner USING (true) WITH CHECK (true);
+CREATE POLICY read_all ON instance FOR SELECT TO muniment_app, muniment_maintenance USING (true);
+CREATE POLICY owner_all ON embedding_model TO muniment_owner USING (true) WITH CHECK (true);
+CREATE POLICY read_all ON embedding_model FOR SELECT TO muniment_app, muniment_maintenance USING (true);
+CREATE POLICY owner_all ON tenant TO muniment_owner USING (true) WITH CHECK (true);
+CREATE POLICY read_all ON tenant FOR SELECT TO muniment_maintenance USING (true);
+CREATE POLICY read_own ON tenant FOR SELECT TO muniment_app
+    USING (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid
+           OR name = nullif(current_setting('app.tenant_name', true), ''));
+CREATE POLICY owner_all ON credential TO muniment_owner USING (true) WITH CHECK (true);
+CREATE POLICY read_one ON credential FOR SELECT TO muniment_app
+    USING (public_id = nullif(current_setting('app.credential', true), ''));
+
+-- Grants: least privilege per role -------------------------------------------------------------
+
+GRANT SELECT ON instance, embedding_model, tenant, credential TO muniment_app;
+GRANT SELECT, INSERT, UPDATE ON scope, erasure TO muniment_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON memory TO muniment_app;
+GRANT SELECT, INSERT, DELETE ON memory_revision, memory_embedding, posting TO muniment_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency TO muniment_app;
+GRANT SELECT, INSERT ON tombstone, audit_event TO muniment_app;
+GRANT SELECT, INSERT ON audit_queue TO muniment_app;
+GRANT SELECT ON audit_chain, audit_checkpoint, audit_memory, audit_head TO muniment_app;
+
+GRANT SELECT ON instance, embedding_model, tenant TO muniment_maintenance;
+GRANT SELECT ON scope, memory, memory_revision, tombstone, memory_embedding, posting, erasure, audit_event
+    TO muniment_maintenance;
+GRANT SELECT, DELETE ON audit_queue, idempotency TO muniment_maintenance;
+GRANT SELECT, INSERT ON audit_chain, audit_checkpoint, audit_memory TO muniment_maintenance;
+GRANT SELECT, INSERT, UPDATE ON audit_head TO muniment_maintenance;

@@ -1,0 +1,67 @@
+"""Named SQL: one statement per file of `sql/`, the file's stem is its name.
+
+Statements use `%(name)s` for parameters and are compiled once to the server's own `$1` form, so that
+no text is parsed again per call. The name goes into the span and into the metrics.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+_PARAMETER = re.compile(r"%\((\w+)\)s")
+_COMMENT = re.compile(r"--[^\n]*")
+_TARGET = re.compile(r"\b(?:FROM|INTO|UPDATE)\s+([a-z_]+)")
+_OPERATION = re.compile(r"\b(INSERT|UPDATE|DELETE|SELECT)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A compiled statement. `parameters` lists the names in the order of `$1`, `$2`, …"""
+
+    name: str
+    source: str
+    text: str
+    parameters: tuple[str, ...]
+    operation: str
+    collection: str
+
+    def arguments(self, values: Mapping[str, Any]) -> list[Any]:
+        """Order the named values; a missing one is a programming error (KeyError)."""
+        return [values[name] for name in self.parameters]
+
+
+def compile_statement(name: str, source: str) -> Statement:
+    """Compile the text of one file; comments are dropped."""
+    body = _COMMENT.sub("", source).strip()
+    order: dict[str, int] = {}
+
+    def number(match: re.Match[str]) -> str:
+        return f"${order.setdefault(match.group(1), len(order) + 1)}"
+
+    text = _PARAMETER.sub(number, body)
+    written = [m for m in _OPERATION.findall(body) if m != "SELECT"]
+    target = _TARGET.search(body)
+    return Statement(
+        name=name,
+        source=source,
+        text=text,
+        parameters=tuple(order),
+        operation=written[0] if written else "SELECT",
+        collection=target.group(1) if target else "",
+    )
+
+
+@cache
+def load_statements() -> Mapping[str, Statement]:
+    """All statements by name."""
+    folder = resources.files(__package__).joinpath("sql")
+    return {
+        file.name.removesuffix(".sql"): compile_statement(
+            file.name.removesuffix(".sql"), file.read_text(encoding="utf-8")
+        )
+        for file in folder.iterdir()
+        if file.name.endswith(".sql")
+    }

@@ -1,0 +1,5 @@
+-- Erasures whose keys are still to be destroyed.
+SELECT erasure_id, state, target, scope_id, key_epoch, receipt, signature, create_time, complete_time
+FROM erasure
+WHERE tenant_id = %(tenant_id)s AND state = 1
+ORDER BY create_time

@@ -1,0 +1,15 @@
+-- Current revisions of the given memories, and whether history says that one is not the newest.
+SELECT
+    memory_id, scope_id, doc_no, revision, content_revision, key_epoch, state, kind, trust, source_type,
+    analyzer, term_count, reinforce_count, confidence, create_time, update_time, expire_time,
+    valid_from, valid_to, reinforce_time, supersedes, superseded_by, slot, agent, session,
+    origin_session, author, author_agent, source_ref, tags, properties, statement_hash, tokens,
+    content_ct, seal,
+    EXISTS (SELECT FROM memory_revision h
+            WHERE h.tenant_id = %(tenant_id)s AND h.memory_id = m.memory_id AND h.revision >= m.revision)
+    OR EXISTS (SELECT FROM memory n
+               WHERE n.tenant_id = %(tenant_id)s AND n.supersedes = m.memory_id
+                     AND n.state = 2 AND m.state = 2) AS contradicted
+FROM memory m
+WHERE m.tenant_id = %(tenant_id)s AND m.memory_id = ANY(%(memory_ids)s::uuid[])
+ORDER BY m.memory_id

@@ -1,0 +1,2 @@
+-- Tells that the database answers.
+SELECT 1 AS one

@@ -1,0 +1,4 @@
+-- The id of a tenant. Row-level security shows the one whose name is set, nothing else.
+SELECT tenant_id, name
+FROM tenant
+WHERE name = %(name)s
