@@ -1,0 +1,133 @@
+from muniment_server._gen.muniment.v1 import memory_pb2 as _memory_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class RetrievalLeg(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    RETRIEVAL_LEG_UNSPECIFIED: _ClassVar[RetrievalLeg]
+    RETRIEVAL_LEG_VECTOR: _ClassVar[RetrievalLeg]
+    RETRIEVAL_LEG_LEXICAL: _ClassVar[RetrievalLeg]
+    RETRIEVAL_LEG_SLOT: _ClassVar[RetrievalLeg]
+    RETRIEVAL_LEG_ENTITY: _ClassVar[RetrievalLeg]
+    RETRIEVAL_LEG_TIME: _ClassVar[RetrievalLeg]
+
+class RecallStage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    RECALL_STAGE_UNSPECIFIED: _ClassVar[RecallStage]
+    RECALL_STAGE_QUERY_EMBEDDING: _ClassVar[RecallStage]
+    RECALL_STAGE_LEG: _ClassVar[RecallStage]
+    RECALL_STAGE_CONSISTENCY: _ClassVar[RecallStage]
+    RECALL_STAGE_RERANK: _ClassVar[RecallStage]
+    RECALL_STAGE_PACKING: _ClassVar[RecallStage]
+
+class DegradationReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DEGRADATION_REASON_UNSPECIFIED: _ClassVar[DegradationReason]
+    DEGRADATION_REASON_DEADLINE: _ClassVar[DegradationReason]
+    DEGRADATION_REASON_EMBEDDER_UNAVAILABLE: _ClassVar[DegradationReason]
+    DEGRADATION_REASON_QUERY_NOT_COVERED: _ClassVar[DegradationReason]
+    DEGRADATION_REASON_EMBEDDINGS_PENDING: _ClassVar[DegradationReason]
+    DEGRADATION_REASON_FAILED: _ClassVar[DegradationReason]
+
+class LeftOutReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    LEFT_OUT_REASON_UNSPECIFIED: _ClassVar[LeftOutReason]
+    LEFT_OUT_REASON_BELOW_MIN_SCORE: _ClassVar[LeftOutReason]
+    LEFT_OUT_REASON_LIMIT: _ClassVar[LeftOutReason]
+    LEFT_OUT_REASON_TOKEN_BUDGET: _ClassVar[LeftOutReason]
+    LEFT_OUT_REASON_RESPONSE_SIZE: _ClassVar[LeftOutReason]
+    LEFT_OUT_REASON_NEAR_DUPLICATE: _ClassVar[LeftOutReason]
+    LEFT_OUT_REASON_SOURCE_SHARE: _ClassVar[LeftOutReason]
+    LEFT_OUT_REASON_SEAL_BROKEN: _ClassVar[LeftOutReason]
+    LEFT_OUT_REASON_CHANGED: _ClassVar[LeftOutReason]
+RETRIEVAL_LEG_UNSPECIFIED: RetrievalLeg
+RETRIEVAL_LEG_VECTOR: RetrievalLeg
+RETRIEVAL_LEG_LEXICAL: RetrievalLeg
+RETRIEVAL_LEG_SLOT: RetrievalLeg
+RETRIEVAL_LEG_ENTITY: RetrievalLeg
+RETRIEVAL_LEG_TIME: RetrievalLeg
+RECALL_STAGE_UNSPECIFIED: RecallStage
+RECALL_STAGE_QUERY_EMBEDDING: RecallStage
+RECALL_STAGE_LEG: RecallStage
+RECALL_STAGE_CONSISTENCY: RecallStage
+RECALL_STAGE_RERANK: RecallStage
+RECALL_STAGE_PACKING: RecallStage
+DEGRADATION_REASON_UNSPECIFIED: DegradationReason
+DEGRADATION_REASON_DEADLINE: DegradationReason
+DEGRADATION_REASON_EMBEDDER_UNAVAILABLE: DegradationReason
+DEGRADATION_REASON_QUERY_NOT_COVERED: DegradationReason
+DEGRADATION_REASON_EMBEDDINGS_PENDING: DegradationReason
+DEGRADATION_REASON_FAILED: DegradationReason
+LEFT_OUT_REASON_UNSPECIFIED: LeftOutReason
+LEFT_OUT_REASON_BELOW_MIN_SCORE: LeftOutReason
+LEFT_OUT_REASON_LIMIT: LeftOutReason
+LEFT_OUT_REASON_TOKEN_BUDGET: LeftOutReason
+LEFT_OUT_REASON_RESPONSE_SIZE: LeftOutReason
+LEFT_OUT_REASON_NEAR_DUPLICATE: LeftOutReason
+LEFT_OUT_REASON_SOURCE_SHARE: LeftOutReason
+LEFT_OUT_REASON_SEAL_BROKEN: LeftOutReason
+LEFT_OUT_REASON_CHANGED: LeftOutReason
+
+class LegScore(_message.Message):
+    __slots__ = ("leg", "rank", "raw_score", "contribution")
+    LEG_FIELD_NUMBER: _ClassVar[int]
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    RAW_SCORE_FIELD_NUMBER: _ClassVar[int]
+    CONTRIBUTION_FIELD_NUMBER: _ClassVar[int]
+    leg: RetrievalLeg
+    rank: int
+    raw_score: float
+    contribution: float
+    def __init__(self, leg: _Optional[_Union[RetrievalLeg, str]] = ..., rank: _Optional[int] = ..., raw_score: _Optional[float] = ..., contribution: _Optional[float] = ...) -> None: ...
+
+class RankedMemory(_message.Message):
+    __slots__ = ("memory", "rank", "score", "packed", "leg_scores")
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    PACKED_FIELD_NUMBER: _ClassVar[int]
+    LEG_SCORES_FIELD_NUMBER: _ClassVar[int]
+    memory: _memory_pb2.Memory
+    rank: int
+    score: float
+    packed: bool
+    leg_scores: _containers.RepeatedCompositeFieldContainer[LegScore]
+    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., rank: _Optional[int] = ..., score: _Optional[float] = ..., packed: bool = ..., leg_scores: _Optional[_Iterable[_Union[LegScore, _Mapping]]] = ...) -> None: ...
+
+class PackedContext(_message.Message):
+    __slots__ = ("text", "tokens", "memory_ids", "tokenizer")
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    MEMORY_IDS_FIELD_NUMBER: _ClassVar[int]
+    TOKENIZER_FIELD_NUMBER: _ClassVar[int]
+    text: str
+    tokens: int
+    memory_ids: _containers.RepeatedScalarFieldContainer[str]
+    tokenizer: str
+    def __init__(self, text: _Optional[str] = ..., tokens: _Optional[int] = ..., memory_ids: _Optional[_Iterable[str]] = ..., tokenizer: _Optional[str] = ...) -> None: ...
+
+class LeftOut(_message.Message):
+    __slots__ = ("reason", "count")
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    reason: LeftOutReason
+    count: int
+    def __init__(self, reason: _Optional[_Union[LeftOutReason, str]] = ..., count: _Optional[int] = ...) -> None: ...
+
+class Degradation(_message.Message):
+    __slots__ = ("stage", "leg", "reason", "affected_count")
+    STAGE_FIELD_NUMBER: _ClassVar[int]
+    LEG_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    AFFECTED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    stage: RecallStage
+    leg: RetrievalLeg
+    reason: DegradationReason
+    affected_count: int
+    def __init__(self, stage: _Optional[_Union[RecallStage, str]] = ..., leg: _Optional[_Union[RetrievalLeg, str]] = ..., reason: _Optional[_Union[DegradationReason, str]] = ..., affected_count: _Optional[int] = ...) -> None: ...

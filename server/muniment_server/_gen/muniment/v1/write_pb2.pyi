@@ -1,0 +1,93 @@
+import datetime
+
+from muniment_server._gen.buf.validate import validate_pb2 as _validate_pb2
+from google.protobuf import duration_pb2 as _duration_pb2
+from google.protobuf import struct_pb2 as _struct_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from muniment_server._gen.muniment.v1 import memory_pb2 as _memory_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class WriteOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    WRITE_OUTCOME_UNSPECIFIED: _ClassVar[WriteOutcome]
+    WRITE_OUTCOME_CREATED: _ClassVar[WriteOutcome]
+    WRITE_OUTCOME_REINFORCED: _ClassVar[WriteOutcome]
+    WRITE_OUTCOME_SUPERSEDED_PREVIOUS: _ClassVar[WriteOutcome]
+    WRITE_OUTCOME_PENDING_REVIEW: _ClassVar[WriteOutcome]
+    WRITE_OUTCOME_QUARANTINED: _ClassVar[WriteOutcome]
+    WRITE_OUTCOME_REDACTED: _ClassVar[WriteOutcome]
+    WRITE_OUTCOME_DROPPED: _ClassVar[WriteOutcome]
+WRITE_OUTCOME_UNSPECIFIED: WriteOutcome
+WRITE_OUTCOME_CREATED: WriteOutcome
+WRITE_OUTCOME_REINFORCED: WriteOutcome
+WRITE_OUTCOME_SUPERSEDED_PREVIOUS: WriteOutcome
+WRITE_OUTCOME_PENDING_REVIEW: WriteOutcome
+WRITE_OUTCOME_QUARANTINED: WriteOutcome
+WRITE_OUTCOME_REDACTED: WriteOutcome
+WRITE_OUTCOME_DROPPED: WriteOutcome
+
+class WriteItem(_message.Message):
+    __slots__ = ("kind", "slot", "content", "tags", "properties", "attributes", "provenance", "validity", "expire_time", "ttl", "embedding")
+    class PropertiesEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: _memory_pb2.PropertyValue
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[_memory_pb2.PropertyValue, _Mapping]] = ...) -> None: ...
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    SLOT_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    TAGS_FIELD_NUMBER: _ClassVar[int]
+    PROPERTIES_FIELD_NUMBER: _ClassVar[int]
+    ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
+    PROVENANCE_FIELD_NUMBER: _ClassVar[int]
+    VALIDITY_FIELD_NUMBER: _ClassVar[int]
+    EXPIRE_TIME_FIELD_NUMBER: _ClassVar[int]
+    TTL_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDING_FIELD_NUMBER: _ClassVar[int]
+    kind: _memory_pb2.MemoryKind
+    slot: str
+    content: str
+    tags: _containers.RepeatedScalarFieldContainer[str]
+    properties: _containers.MessageMap[str, _memory_pb2.PropertyValue]
+    attributes: _struct_pb2.Struct
+    provenance: _memory_pb2.Provenance
+    validity: _memory_pb2.Validity
+    expire_time: _timestamp_pb2.Timestamp
+    ttl: _duration_pb2.Duration
+    embedding: _memory_pb2.Embedding
+    def __init__(self, kind: _Optional[_Union[_memory_pb2.MemoryKind, str]] = ..., slot: _Optional[str] = ..., content: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., properties: _Optional[_Mapping[str, _memory_pb2.PropertyValue]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., provenance: _Optional[_Union[_memory_pb2.Provenance, _Mapping]] = ..., validity: _Optional[_Union[_memory_pb2.Validity, _Mapping]] = ..., expire_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., embedding: _Optional[_Union[_memory_pb2.Embedding, _Mapping]] = ...) -> None: ...
+
+class PossibleConflict(_message.Message):
+    __slots__ = ("memory_id", "similarity")
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    memory_id: str
+    similarity: float
+    def __init__(self, memory_id: _Optional[str] = ..., similarity: _Optional[float] = ...) -> None: ...
+
+class WriteResult(_message.Message):
+    __slots__ = ("memory", "outcome", "superseded_memory_id", "embedding_state", "possible_conflicts", "rule", "explanation")
+    MEMORY_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    SUPERSEDED_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDING_STATE_FIELD_NUMBER: _ClassVar[int]
+    POSSIBLE_CONFLICTS_FIELD_NUMBER: _ClassVar[int]
+    RULE_FIELD_NUMBER: _ClassVar[int]
+    EXPLANATION_FIELD_NUMBER: _ClassVar[int]
+    memory: _memory_pb2.Memory
+    outcome: WriteOutcome
+    superseded_memory_id: str
+    embedding_state: _memory_pb2.EmbeddingState
+    possible_conflicts: _containers.RepeatedCompositeFieldContainer[PossibleConflict]
+    rule: str
+    explanation: str
+    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., outcome: _Optional[_Union[WriteOutcome, str]] = ..., superseded_memory_id: _Optional[str] = ..., embedding_state: _Optional[_Union[_memory_pb2.EmbeddingState, str]] = ..., possible_conflicts: _Optional[_Iterable[_Union[PossibleConflict, _Mapping]]] = ..., rule: _Optional[str] = ..., explanation: _Optional[str] = ...) -> None: ...
