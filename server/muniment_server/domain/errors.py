@@ -11,110 +11,18 @@ This module knows neither protobuf nor gRPC: `code` is the *name* of a gRPC stat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import timedelta
-from types import MappingProxyType
-from typing import ClassVar, Final
 
-MAX_VIOLATIONS: Final = 20
-"""Field violations reported per error; further ones are counted in metadata `violations_omitted`."""
+from muniment_server.domain.error_base import BY_REASON as BY_REASON
+from muniment_server.domain.error_base import MAX_VIOLATIONS as MAX_VIOLATIONS
+from muniment_server.domain.error_base import FieldViolation as FieldViolation
+from muniment_server.domain.error_base import MunimentError as MunimentError
+from muniment_server.domain.error_base import Precondition as Precondition
+from muniment_server.domain.error_base import Quota as Quota
+from muniment_server.domain.error_base import Resource as Resource
 
-
-@dataclass(frozen=True, slots=True)
-class FieldViolation:
-    """One broken rule of a request field.
-
-    path: field path as in the contract, for example `items[3].content`.
-    rule: stable id of the rule, for example `string.max_len`.
-    description: what is allowed, in words; never the value that was sent.
-    """
-
-    path: str
-    rule: str
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """What an error is about: type in the contract's words (`memory`), name = its id."""
-
-    type: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Precondition:
-    """State that has to change before the same call can succeed.
-
-    type: stable constant such as `STATE`; subject: `memory/<id>`; description: the rule.
-    """
-
-    type: str
-    subject: str
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
-class Quota:
-    """The limit that was hit; subject is a kind (`tenant`, `credential`), never a caller's label."""
-
-    subject: str
-    description: str
-
-
-class MunimentError(Exception):
-    """Base of all errors with a place in the contract.
-
-    Raise subclasses only. `str(error)` is the fixed message, so logging an error is safe.
-    """
-
-    reason: ClassVar[str] = ""
-    """Value of the contract's ErrorReason enum without its prefix."""
-    code: ClassVar[str] = ""
-    """Name of the gRPC status code."""
-    message: ClassVar[str] = ""
-    """Text for the caller: what happened and what to do."""
-    metadata_keys: ClassVar[frozenset[str]] = frozenset()
-    """Keys this error may carry in `metadata`; stable forever."""
-
-    def __init__(
-        self,
-        *,
-        metadata: Mapping[str, str] | None = None,
-        violations: Iterable[FieldViolation] = (),
-        retry_delay: timedelta | None = None,
-        resource: Resource | None = None,
-        precondition: Precondition | None = None,
-        quota: Quota | None = None,
-    ) -> None:
-        if not self.reason:
-            raise TypeError("MunimentError is abstract: raise one of its subclasses")
-        super().__init__(self.message)
-        found = tuple(violations)
-        entries = dict(metadata or {})
-        if len(found) > MAX_VIOLATIONS:
-            entries["violations_omitted"] = str(len(found) - MAX_VIOLATIONS)
-        unknown = entries.keys() - self.metadata_keys
-        if unknown:
-            raise TypeError(f"{type(self).__name__} has no metadata key {sorted(unknown)}")
-        self.metadata: Mapping[str, str] = MappingProxyType(entries)
-        self.violations: tuple[FieldViolation, ...] = found[:MAX_VIOLATIONS]
-        self.retry_delay = retry_delay
-        self.resource = resource
-        self.precondition = precondition
-        self.quota = quota
-
-    def __init_subclass__(cls) -> None:
-        if cls.reason in _BY_REASON:
-            raise TypeError(f"reason {cls.reason} is taken by {_BY_REASON[cls.reason].__name__}")
-        _BY_REASON[cls.reason] = cls
-
-
-_BY_REASON: dict[str, type[MunimentError]] = {}
-BY_REASON: Final[Mapping[str, type[MunimentError]]] = MappingProxyType(_BY_REASON)
-"""Every error class by its reason."""
-
+_SOON = timedelta(milliseconds=500)
 
 # --- who is calling ---------------------------------------------------------------------------
 
@@ -139,7 +47,10 @@ class CredentialsInvalid(MunimentError):
 
 
 class TenantMetadataInvalid(MunimentError):
-    """`muniment-tenant` is missing, doubled or malformed."""
+    """`muniment-tenant` is missing, doubled or malformed.
+
+    problem: `missing`, `duplicated` or `malformed`.
+    """
 
     reason = "TENANT_METADATA_INVALID"
     code = "INVALID_ARGUMENT"
@@ -147,28 +58,33 @@ class TenantMetadataInvalid(MunimentError):
         "Send metadata 'muniment-tenant' exactly once, as the tenant's lower-case name: a letter or digit, "
         "then at most 62 of a-z, 0-9, '_', '.', '-'."
     )
+    metadata_keys = frozenset({"problem"})
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(metadata={"problem": problem})
 
 
 class PermissionDenied(MunimentError):
     """The credential does not allow this call, or not for this tenant, subject or agent.
 
     A tenant that does not exist answers exactly like one that the credential does not name.
+    permission: the permission needed, or `tenant`, `subject` or `agent` for a binding.
     """
 
     reason = "PERMISSION_DENIED"
     code = "PERMISSION_DENIED"
     message = (
-        "The credential does not allow this call for this tenant. Use a credential that names the tenant "
-        "and holds the permission of the method."
+        "The credential does not allow this call. Use a credential that names the tenant, holds the "
+        "permission of the method and is not bound to another subject or agent."
     )
     metadata_keys = frozenset({"permission"})
 
-    def __init__(self, permission: str | None = None) -> None:
-        super().__init__(metadata={"permission": permission} if permission else None)
+    def __init__(self, permission: str) -> None:
+        super().__init__(metadata={"permission": permission})
 
 
 class SourceNotAllowed(MunimentError):
-    """The credential may not claim this source type."""
+    """The credential may not claim this source type; `item` is the index of the item from 0."""
 
     reason = "SOURCE_NOT_ALLOWED"
     code = "PERMISSION_DENIED"
@@ -176,10 +92,10 @@ class SourceNotAllowed(MunimentError):
         "The credential may not claim this source type. Write with a source type that the credential is "
         "allowed to give, or use another credential."
     )
-    metadata_keys = frozenset({"source_type"})
+    metadata_keys = frozenset({"source_type", "item"})
 
-    def __init__(self, source_type: str) -> None:
-        super().__init__(metadata={"source_type": source_type})
+    def __init__(self, source_type: str, item: int | None = None) -> None:
+        super().__init__(metadata={"source_type": source_type, "item": None if item is None else str(item)})
 
 
 # --- the request ------------------------------------------------------------------------------
@@ -191,10 +107,11 @@ class InvalidRequest(MunimentError):
     reason = "INVALID_REQUEST"
     code = "INVALID_ARGUMENT"
     message = "The request breaks rules of the contract. Correct the fields named in the details."
-    metadata_keys = frozenset({"violations_omitted"})
+    metadata_keys = frozenset({"violation_count"})
 
     def __init__(self, violations: Iterable[FieldViolation]) -> None:
-        super().__init__(violations=violations)
+        found = tuple(violations)
+        super().__init__(violations=found, metadata={"violation_count": str(len(found))})
 
     @classmethod
     def of(cls, path: str, rule: str, description: str) -> InvalidRequest:
@@ -203,40 +120,15 @@ class InvalidRequest(MunimentError):
 
 
 class RequestTooLarge(MunimentError):
-    """Something is over a size limit; metadata name the limit, its value and what was sent."""
+    """The request as a whole is over a size limit, in bytes."""
 
     reason = "REQUEST_TOO_LARGE"
     code = "INVALID_ARGUMENT"
-    message = "The request is over a size limit. Send less; the details name the limit."
-    metadata_keys = frozenset({"limit_name", "limit_bytes", "actual_bytes"})
+    message = "The request is too large. Send less at once; the details name the limit in bytes."
+    metadata_keys = frozenset({"limit_bytes", "actual_bytes"})
 
-    def __init__(self, limit_name: str, limit_bytes: int, actual_bytes: int) -> None:
-        super().__init__(
-            metadata={
-                "limit_name": limit_name,
-                "limit_bytes": str(limit_bytes),
-                "actual_bytes": str(actual_bytes),
-            }
-        )
-
-
-class ConsistencyTokenForeign(MunimentError):
-    """The token is malformed or was made for another tenant or data store."""
-
-    reason = "CONSISTENCY_TOKEN_FOREIGN"
-    code = "INVALID_ARGUMENT"
-    message = (
-        "The consistency token was not issued for this tenant and service. Use a token from this "
-        "tenant's answers."
-    )
-
-
-class ConsistencyTokenExpired(MunimentError):
-    """The token is older than the service can still compare."""
-
-    reason = "CONSISTENCY_TOKEN_EXPIRED"
-    code = "OUT_OF_RANGE"
-    message = "The consistency token is too old. Take one from a newer answer, or ask for strong consistency."
+    def __init__(self, limit_bytes: int, actual_bytes: int) -> None:
+        super().__init__(metadata={"limit_bytes": str(limit_bytes), "actual_bytes": str(actual_bytes)})
 
 
 class PageTokenInvalid(MunimentError):
@@ -244,9 +136,89 @@ class PageTokenInvalid(MunimentError):
 
     reason = "PAGE_TOKEN_INVALID"
     code = "INVALID_ARGUMENT"
+    message = "The page token does not belong to this request. Start again without a page token."
+    metadata_keys = frozenset({"field"})
+
+    def __init__(self, field: str = "page_token") -> None:
+        super().__init__(metadata={"field": field})
+
+
+class ConsistencyTokenInvalid(MunimentError):
+    """The text is no consistency token; `field` is its path in the request."""
+
+    reason = "CONSISTENCY_TOKEN_INVALID"
+    code = "INVALID_ARGUMENT"
+    message = "The text is not a consistency token. Send a token exactly as an answer gave it."
+    metadata_keys = frozenset({"field"})
+
+    def __init__(self, field: str) -> None:
+        super().__init__(metadata={"field": field})
+
+
+class ConsistencyTokenForeign(MunimentError):
+    """The token was made for another tenant or data store; `field` is its path in the request."""
+
+    reason = "CONSISTENCY_TOKEN_FOREIGN"
+    code = "INVALID_ARGUMENT"
     message = (
-        "The page token does not belong to this request. Repeat the first request unchanged, without a token."
+        "The consistency token was not issued for this tenant and service. Use a token from this "
+        "tenant's answers."
     )
+    metadata_keys = frozenset({"field"})
+
+    def __init__(self, field: str) -> None:
+        super().__init__(metadata={"field": field})
+
+
+class ConsistencyTokenExpired(MunimentError):
+    """The token is older than the service can still compare; `field` is its path in the request."""
+
+    reason = "CONSISTENCY_TOKEN_EXPIRED"
+    code = "OUT_OF_RANGE"
+    message = "The consistency token is too old. Take one from a newer answer, or ask for strong consistency."
+    metadata_keys = frozenset({"field"})
+
+    def __init__(self, field: str) -> None:
+        super().__init__(metadata={"field": field})
+
+
+class EmbeddingModelMismatch(MunimentError):
+    """An embedding in the request is not of the server's model or dimension.
+
+    model: the model sent; pass it only if the server knows a model of that name.
+    """
+
+    reason = "EMBEDDING_MODEL_MISMATCH"
+    code = "INVALID_ARGUMENT"
+    message = (
+        "The embedding was not made with the server's model. Make it with the expected model and dimension, "
+        "or leave it out."
+    )
+    metadata_keys = frozenset({"model", "dimension", "expected_model", "expected_dimension"})
+
+    def __init__(
+        self, model: str | None, dimension: int, expected_model: str, expected_dimension: int
+    ) -> None:
+        super().__init__(
+            metadata={
+                "model": model,
+                "dimension": str(dimension),
+                "expected_model": expected_model,
+                "expected_dimension": str(expected_dimension),
+            }
+        )
+
+
+class MemoryNotInRecall(MunimentError):
+    """A use report names a memory that the recall did not offer."""
+
+    reason = "MEMORY_NOT_IN_RECALL"
+    code = "INVALID_ARGUMENT"
+    message = "The recall did not offer this memory. Report only ids from the recall's answer."
+    metadata_keys = frozenset({"recall_id", "memory_id"})
+
+    def __init__(self, recall_id: str, memory_id: str) -> None:
+        super().__init__(metadata={"recall_id": recall_id, "memory_id": memory_id})
 
 
 # --- what it is about -------------------------------------------------------------------------
@@ -258,9 +230,10 @@ class MemoryNotFound(MunimentError):
     reason = "MEMORY_NOT_FOUND"
     code = "NOT_FOUND"
     message = "No memory with this id exists in the tenant. Check the id and the tenant."
+    metadata_keys = frozenset({"memory_id"})
 
     def __init__(self, memory_id: str) -> None:
-        super().__init__(resource=Resource("memory", memory_id))
+        super().__init__(metadata={"memory_id": memory_id}, resource=Resource("memory", memory_id))
 
 
 class RecallNotFound(MunimentError):
@@ -269,9 +242,10 @@ class RecallNotFound(MunimentError):
     reason = "RECALL_NOT_FOUND"
     code = "NOT_FOUND"
     message = "No recall with this id exists in the tenant. Check the id and the tenant."
+    metadata_keys = frozenset({"recall_id"})
 
     def __init__(self, recall_id: str) -> None:
-        super().__init__(resource=Resource("recall", recall_id))
+        super().__init__(metadata={"recall_id": recall_id}, resource=Resource("recall", recall_id))
 
 
 class ErasureNotFound(MunimentError):
@@ -280,13 +254,53 @@ class ErasureNotFound(MunimentError):
     reason = "ERASURE_NOT_FOUND"
     code = "NOT_FOUND"
     message = "No erasure with this id exists in the tenant. Check the id and the tenant."
+    metadata_keys = frozenset({"erasure_id"})
 
     def __init__(self, erasure_id: str) -> None:
-        super().__init__(resource=Resource("erasure", erasure_id))
+        super().__init__(metadata={"erasure_id": erasure_id}, resource=Resource("erasure", erasure_id))
+
+
+class RequestIdPayloadMismatch(MunimentError):
+    """The request_id was used before with another payload or for another method."""
+
+    reason = "REQUEST_ID_PAYLOAD_MISMATCH"
+    code = "ALREADY_EXISTS"
+    message = (
+        "This request_id was used before with a different payload. Use a new request_id for a new request."
+    )
+    metadata_keys = frozenset({"request_id"})
+
+    def __init__(self, request_id: str) -> None:
+        super().__init__(metadata={"request_id": request_id})
+
+
+class RevisionConflict(MunimentError):
+    """Somebody else changed the memory first, or the etag is stale."""
+
+    reason = "REVISION_CONFLICT"
+    code = "ABORTED"
+    message = "The memory was changed since it was read. Read it again and repeat the call with its new etag."
+    metadata_keys = frozenset({"memory_id", "current_revision"})
+
+    def __init__(self, memory_id: str, current_revision: int | None = None) -> None:
+        revision = None if current_revision is None else str(current_revision)
+        super().__init__(metadata={"memory_id": memory_id, "current_revision": revision})
+
+
+class TransactionConflict(MunimentError):
+    """The transaction lost against another one (deadlock, serialization); nothing was changed."""
+
+    reason = "TRANSACTION_CONFLICT"
+    code = "ABORTED"
+    message = "The call lost against another one at the same moment. Repeat it with the same request_id."
+
+
+def _state(memory_id: str, rule: str) -> Precondition:
+    return Precondition("STATE", f"memory/{memory_id}", rule)
 
 
 class MemorySuperseded(MunimentError):
-    """The memory was corrected already; metadata `superseded_by` names its successor if known."""
+    """The memory was corrected already; `superseded_by` names its successor if known."""
 
     reason = "MEMORY_SUPERSEDED"
     code = "FAILED_PRECONDITION"
@@ -294,12 +308,9 @@ class MemorySuperseded(MunimentError):
     metadata_keys = frozenset({"memory_id", "superseded_by"})
 
     def __init__(self, memory_id: str, superseded_by: str | None = None) -> None:
-        metadata = {"memory_id": memory_id}
-        if superseded_by:
-            metadata["superseded_by"] = superseded_by
         super().__init__(
-            metadata=metadata,
-            precondition=Precondition("STATE", f"memory/{memory_id}", "The memory must not be superseded."),
+            metadata={"memory_id": memory_id, "superseded_by": superseded_by},
+            precondition=_state(memory_id, "The memory must not be superseded."),
         )
 
 
@@ -314,37 +325,40 @@ class MemoryErased(MunimentError):
     def __init__(self, memory_id: str) -> None:
         super().__init__(
             metadata={"memory_id": memory_id},
-            precondition=Precondition("STATE", f"memory/{memory_id}", "The memory must not be erased."),
+            precondition=_state(memory_id, "The memory must not be erased."),
         )
 
 
-class RevisionConflict(MunimentError):
-    """Somebody else changed the memory first, or the etag is stale."""
+class MemoryNotActive(MunimentError):
+    """The memory's state does not allow the call; `state` is PENDING, ARCHIVED or QUARANTINED."""
 
-    reason = "REVISION_CONFLICT"
-    code = "ABORTED"
-    message = "The memory was changed since it was read. Read it again and repeat the call with its new etag."
-    metadata_keys = frozenset({"memory_id", "current_revision"})
+    reason = "MEMORY_NOT_ACTIVE"
+    code = "FAILED_PRECONDITION"
+    message = "The memory is not active, and the call needs an active one. Have its state decided first."
+    metadata_keys = frozenset({"memory_id", "state"})
 
-    def __init__(self, memory_id: str, current_revision: int | None = None) -> None:
-        metadata = {"memory_id": memory_id}
-        if current_revision is not None:
-            metadata["current_revision"] = str(current_revision)
-        super().__init__(metadata=metadata, resource=Resource("memory", memory_id))
+    def __init__(self, memory_id: str, state: str) -> None:
+        super().__init__(
+            metadata={"memory_id": memory_id, "state": state},
+            precondition=_state(memory_id, "The memory must be active."),
+        )
 
 
-class RequestIdPayloadMismatch(MunimentError):
-    """The request_id was used before with another payload."""
+class SlotConflict(MunimentError):
+    """The slot is held by another active memory of the scope, which `memory_id` names."""
 
-    reason = "REQUEST_ID_PAYLOAD_MISMATCH"
-    code = "ALREADY_EXISTS"
-    message = (
-        "This request_id was used before with a different payload. Use a new request_id for a new request."
-    )
-    metadata_keys = frozenset({"request_id"})
+    reason = "SLOT_CONFLICT"
+    code = "FAILED_PRECONDITION"
+    message = "Another active memory holds this slot. Supersede that memory, or choose another slot."
+    metadata_keys = frozenset({"memory_id"})
 
-    def __init__(self, request_id: str) -> None:
-        super().__init__(metadata={"request_id": request_id})
+    def __init__(self, memory_id: str) -> None:
+        super().__init__(
+            metadata={"memory_id": memory_id},
+            precondition=Precondition(
+                "SLOT", f"memory/{memory_id}", "The slot must be free or held by the memory superseded."
+            ),
+        )
 
 
 # --- capacity and dependencies ----------------------------------------------------------------
@@ -355,7 +369,7 @@ class QuotaExceeded(MunimentError):
 
     reason = "QUOTA_EXCEEDED"
     code = "RESOURCE_EXHAUSTED"
-    message = "A quota is used up. Wait for it to be renewed, or ask the operator to raise it."
+    message = "A quota of the tenant is used up. Wait for it to be renewed, or ask the operator to raise it."
     metadata_keys = frozenset({"quota", "limit"})
 
     def __init__(self, quota: str, limit: int, retry_delay: timedelta | None = None) -> None:
@@ -372,21 +386,13 @@ class Overloaded(MunimentError):
     reason = "OVERLOADED"
     code = "RESOURCE_EXHAUSTED"
     message = "The service is at its limit and did not start the call. Retry after the delay given."
-    metadata_keys = frozenset({"limit_name"})
 
-    def __init__(
-        self, limit_name: str | None = None, retry_delay: timedelta = timedelta(milliseconds=500)
-    ) -> None:
-        super().__init__(metadata={"limit_name": limit_name} if limit_name else None, retry_delay=retry_delay)
+    def __init__(self, retry_delay: timedelta = _SOON) -> None:
+        super().__init__(retry_delay=retry_delay)
 
 
 class DatabaseUnavailable(MunimentError):
-    """The database cannot be reached, or gave up the transaction for another one's sake.
-
-    Also the answer to deadlocks and serialization failures: nothing was changed and the same call
-    can be repeated, which is what UNAVAILABLE (the only code that clients retry) says.
-    Metadata `cause` is `connection` or `contention`.
-    """
+    """The database cannot be reached."""
 
     reason = "DATABASE_UNAVAILABLE"
     code = "UNAVAILABLE"
@@ -394,12 +400,9 @@ class DatabaseUnavailable(MunimentError):
         "The database cannot serve the call at the moment. Retry after the delay given, with the same "
         "request_id."
     )
-    metadata_keys = frozenset({"cause"})
 
-    def __init__(
-        self, cause: str | None = None, retry_delay: timedelta = timedelta(milliseconds=500)
-    ) -> None:
-        super().__init__(metadata={"cause": cause} if cause else None, retry_delay=retry_delay)
+    def __init__(self, retry_delay: timedelta = _SOON) -> None:
+        super().__init__(retry_delay=retry_delay)
 
 
 class EmbedderUnavailable(MunimentError):
@@ -409,7 +412,7 @@ class EmbedderUnavailable(MunimentError):
     code = "UNAVAILABLE"
     message = "The embedder cannot serve the call at the moment. Retry after the delay given."
 
-    def __init__(self, retry_delay: timedelta = timedelta(seconds=1)) -> None:
+    def __init__(self, retry_delay: timedelta = _SOON) -> None:
         super().__init__(retry_delay=retry_delay)
 
 
@@ -420,7 +423,18 @@ class KeyStoreUnavailable(MunimentError):
     code = "UNAVAILABLE"
     message = "The key store cannot serve the call at the moment. Retry after the delay given."
 
-    def __init__(self, retry_delay: timedelta = timedelta(seconds=1)) -> None:
+    def __init__(self, retry_delay: timedelta = _SOON) -> None:
+        super().__init__(retry_delay=retry_delay)
+
+
+class ShuttingDown(MunimentError):
+    """The server is stopping and takes no new calls."""
+
+    reason = "SHUTTING_DOWN"
+    code = "UNAVAILABLE"
+    message = "This server is stopping. Retry after the delay given; another server takes over."
+
+    def __init__(self, retry_delay: timedelta = _SOON) -> None:
         super().__init__(retry_delay=retry_delay)
 
 
@@ -439,7 +453,7 @@ class DeadlineExceeded(MunimentError):
 
 
 class IntegrityViolation(MunimentError):
-    """Stored data does not agree with its seal and was not served; metadata `memory_id` if one."""
+    """Stored data does not agree with its seal and was not served; name what it is, if known."""
 
     reason = "INTEGRITY_VIOLATION"
     code = "DATA_LOSS"
@@ -447,18 +461,24 @@ class IntegrityViolation(MunimentError):
         "Stored data does not agree with its seal and was not served. Tell the operator to run "
         "'muniment verify'."
     )
-    metadata_keys = frozenset({"memory_id"})
+    metadata_keys = frozenset({"memory_id", "recall_id", "erasure_id"})
 
-    def __init__(self, memory_id: str | None = None) -> None:
-        super().__init__(metadata={"memory_id": memory_id} if memory_id else None)
+    def __init__(
+        self, memory_id: str | None = None, *, recall_id: str | None = None, erasure_id: str | None = None
+    ) -> None:
+        super().__init__(metadata={"memory_id": memory_id, "recall_id": recall_id, "erasure_id": erasure_id})
 
 
 class Unimplemented(MunimentError):
-    """The method or option is not part of this server."""
+    """The method or option is not part of this server; `feature` names it in our words."""
 
     reason = "UNIMPLEMENTED"
     code = "UNIMPLEMENTED"
     message = "This server does not implement the method or option. Check the versions of client and server."
+    metadata_keys = frozenset({"feature"})
+
+    def __init__(self, feature: str | None = None) -> None:
+        super().__init__(metadata={"feature": feature})
 
 
 class Internal(MunimentError):
