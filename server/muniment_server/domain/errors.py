@@ -381,18 +381,25 @@ class QuotaExceeded(MunimentError):
 
 
 class Overloaded(MunimentError):
-    """The service is at its concurrency limit and did not start the call."""
+    """The service is at its concurrency limit and did not start the call.
+
+    cause: what is exhausted, in our words, for the log only.
+    """
 
     reason = "OVERLOADED"
     code = "RESOURCE_EXHAUSTED"
     message = "The service is at its limit and did not start the call. Retry after the delay given."
 
-    def __init__(self, retry_delay: timedelta = _SOON) -> None:
+    def __init__(self, cause: str | None = None, retry_delay: timedelta = _SOON) -> None:
         super().__init__(retry_delay=retry_delay)
+        self.cause = cause
 
 
 class DatabaseUnavailable(MunimentError):
-    """The database cannot be reached."""
+    """The database cannot be reached.
+
+    cause: what failed, in our words, for the log only.
+    """
 
     reason = "DATABASE_UNAVAILABLE"
     code = "UNAVAILABLE"
@@ -401,8 +408,9 @@ class DatabaseUnavailable(MunimentError):
         "request_id."
     )
 
-    def __init__(self, retry_delay: timedelta = _SOON) -> None:
+    def __init__(self, cause: str | None = None, retry_delay: timedelta = _SOON) -> None:
         super().__init__(retry_delay=retry_delay)
+        self.cause = cause
 
 
 class EmbedderUnavailable(MunimentError):
