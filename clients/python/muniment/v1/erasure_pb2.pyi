@@ -23,8 +23,7 @@ class ErasureTargetKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     ERASURE_TARGET_KIND_UNSPECIFIED: _ClassVar[ErasureTargetKind]
     ERASURE_TARGET_KIND_MEMORIES: _ClassVar[ErasureTargetKind]
-    ERASURE_TARGET_KIND_SUBJECT: _ClassVar[ErasureTargetKind]
-    ERASURE_TARGET_KIND_SPACE: _ClassVar[ErasureTargetKind]
+    ERASURE_TARGET_KIND_SCOPE: _ClassVar[ErasureTargetKind]
     ERASURE_TARGET_KIND_SESSION: _ClassVar[ErasureTargetKind]
     ERASURE_TARGET_KIND_FILTER: _ClassVar[ErasureTargetKind]
 
@@ -60,8 +59,7 @@ ERASURE_STATE_COMPLETE: ErasureState
 ERASURE_STATE_PARTIAL: ErasureState
 ERASURE_TARGET_KIND_UNSPECIFIED: ErasureTargetKind
 ERASURE_TARGET_KIND_MEMORIES: ErasureTargetKind
-ERASURE_TARGET_KIND_SUBJECT: ErasureTargetKind
-ERASURE_TARGET_KIND_SPACE: ErasureTargetKind
+ERASURE_TARGET_KIND_SCOPE: ErasureTargetKind
 ERASURE_TARGET_KIND_SESSION: ErasureTargetKind
 ERASURE_TARGET_KIND_FILTER: ErasureTargetKind
 ERASURE_REASON_UNSPECIFIED: ErasureReason
