@@ -1,0 +1,133 @@
+# Everything a contributor or a CI needs, as one command each: `make help`.
+# Needs only make and Python 3.11 or newer; the rest is installed into .venv and .tools.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+ARGS ?=
+
+BIN := .venv/bin
+TOOLS := .tools/venv/bin
+UV := $(BIN)/uv pip
+BUF := PATH="$(CURDIR)/$(TOOLS):$$PATH" $(TOOLS)/buf
+PYTEST := $(BIN)/python -m pytest
+TYPED := $(wildcard server/muniment_server clients/python/muniment tools examples)
+
+##@ Use
+
+.PHONY: install
+install: .venv/.installed ## Install the server, the client and the development tools into .venv
+
+.PHONY: demo
+demo: install ## Run the demonstration: a server, an agent, a recall and its proof
+	$(BIN)/python examples/demo.py $(ARGS)
+
+.PHONY: serve
+serve: install ## Run the service with the embedded PostgreSQL
+	$(BIN)/muniment serve $(ARGS)
+
+##@ Test
+
+.PHONY: test
+test: install ## Run all tests
+	$(BIN)/python tools/run_tests.py $(ARGS)
+
+.PHONY: test-unit
+test-unit: install ## Run the unit tests (no database)
+	$(PYTEST) tests/unit $(ARGS)
+
+.PHONY: test-storage
+test-storage: install ## Run the storage tests (embedded PostgreSQL)
+	$(PYTEST) tests/storage $(ARGS)
+
+.PHONY: test-contract
+test-contract: install ## Run the contract tests
+	$(PYTEST) tests/contract $(ARGS)
+
+.PHONY: test-e2e
+test-e2e: install ## Run the end-to-end tests (the server as its own process, the Python client)
+	$(PYTEST) tests/e2e $(ARGS)
+
+.PHONY: test-security
+test-security: install ## Run the security tests
+	$(PYTEST) tests/security $(ARGS)
+
+.PHONY: bench
+bench: install ## Run the benchmarks
+	$(BIN)/python tests/bench $(ARGS)
+
+##@ Develop
+
+.PHONY: format
+format: install .tools/.installed ## Format Python and proto files
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+	$(BUF) format -w proto
+
+.PHONY: lint
+lint: lint-python lint-proto lint-generated ## Check style, types, the contract and the generated code
+
+.PHONY: lint-python
+lint-python: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict $(TYPED)
+
+.PHONY: lint-proto
+lint-proto: .tools/.installed
+	$(BUF) lint
+	$(BUF) format -d --exit-code proto
+	@if tag=$$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null); then \
+		echo "buf breaking against $$tag"; \
+		$(BUF) breaking --against ".git#tag=$$tag"; \
+	else \
+		echo "buf breaking: no release tag yet, nothing to compare with"; \
+	fi
+
+.PHONY: lint-generated
+lint-generated: .tools/.installed
+	$(TOOLS)/python tools/generate.py --check
+
+.PHONY: generate
+generate: .tools/.installed ## Generate the code for server and client from proto/
+	$(TOOLS)/python tools/generate.py
+
+.PHONY: lock
+lock: .venv/.uv ## Pin all dependencies anew in requirements/ and tools/
+	./tools/lock.sh $(BIN)/uv $(ARGS)
+
+.PHONY: clean
+clean: ## Remove .venv, .tools and everything else that can be made again
+	rm -rf .venv .tools .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+
+.PHONY: help
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z][a-z0-9-]*:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+# --- environments ---------------------------------------------------------------------------------
+
+.venv/.uv: requirements/uv.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed; name one with: make PYTHON=python3.12 ..."; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+# Both distributions are installed as they stand in this tree. --no-build-isolation: their build
+# backend is pinned with everything else.
+.venv/.installed: .venv/.uv requirements/dev.txt pyproject.toml clients/python/pyproject.toml
+	$(UV) install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
+	$(UV) install --quiet --python $(BIN)/python --no-deps --no-build-isolation \
+		--editable . --editable clients/python
+	@touch $@
+
+.tools/.installed: tools/requirements.txt
+	@test -x $(TOOLS)/python || $(PYTHON) -m venv .tools/venv
+	$(TOOLS)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
