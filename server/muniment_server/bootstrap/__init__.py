@@ -1,0 +1,1 @@
+"""From a settings object to a database that can be served from."""

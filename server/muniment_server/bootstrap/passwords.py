@@ -1,0 +1,37 @@
+"""Passwords of the database roles: derived from the master key, never stored in clear.
+
+The database gets the SCRAM verifier (RFC 5802 with SHA-256, RFC 7677), so that not even a statement
+log of the database server can hold a password.
+"""
+
+import base64
+import hashlib
+import hmac
+import os
+from collections.abc import Callable
+
+DeriveSecret = Callable[[str], bytes]
+"""32 secret bytes for a label, always the same for the same master key."""
+
+_ITERATIONS = 4096
+
+
+def database_password(derive: DeriveSecret, role: str) -> str:
+    """The password of a role as 64 hexadecimal digits."""
+    return derive(f"database-role:{role}").hex()
+
+
+def scram_verifier(password: str, *, salt: bytes | None = None) -> str:
+    """What PostgreSQL stores for a password (`SCRAM-SHA-256$<iterations>:<salt>$<stored>:<server>`).
+
+    password: ASCII, so that SASLprep changes nothing.
+    """
+    salt = os.urandom(16) if salt is None else salt
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode("ascii"), salt, _ITERATIONS)
+    stored = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()
+    server = hmac.digest(salted, b"Server Key", "sha256")
+    return f"SCRAM-SHA-256${_ITERATIONS}:{_text(salt)}${_text(stored)}:{_text(server)}"
+
+
+def _text(raw: bytes) -> str:
+    return base64.b64encode(raw).decode("ascii")
