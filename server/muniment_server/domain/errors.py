@@ -322,10 +322,11 @@ class MemoryErased(MunimentError):
     message = "The memory has been erased and cannot be changed any more. Write a new memory instead."
     metadata_keys = frozenset({"memory_id"})
 
-    def __init__(self, memory_id: str) -> None:
+    def __init__(self, memory_id: str | None) -> None:
+        """None: the answer to a repeated request named memories that have been erased since."""
         super().__init__(
-            metadata={"memory_id": memory_id},
-            precondition=_state(memory_id, "The memory must not be erased."),
+            metadata={"memory_id": memory_id} if memory_id else None,
+            precondition=_state(memory_id or "-", "The memory must not be erased."),
         )
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
 from uuid import UUID
+from typing import TypeAlias
 
-PropertyValue = str | float | bool
+PropertyValue: TypeAlias = str | float | bool
 
 
 class MemoryKind(IntEnum):
@@ -238,10 +239,10 @@ class Memory:
     """A memory as callers see it. `content` is None in the basic view and for a tombstone."""
 
     memory_id: UUID
-    scope: Scope
     state: MemoryState
-    revision: int
-    etag: str
+    scope: Scope | None = None
+    revision: int = 0
+    etag: str = ""
     kind: MemoryKind | None = None
     slot: str | None = None
     content: str | None = None

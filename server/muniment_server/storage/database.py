@@ -21,9 +21,9 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRe
 from ..domain.errors import DatabaseUnavailable, DeadlineExceeded, MunimentError, Overloaded
 from .queries import Statement, load_statements
 
-type Row = dict[str, Any]
-type Connection = AsyncConnection[Row]
-type Observer = Callable[[Statement, float, BaseException | None], None]
+Row = dict[str, Any]
+Connection = AsyncConnection[Row]
+Observer = Callable[[Statement, float, BaseException | None], None]
 """Called after a statement with its duration in seconds and the exception that ended it."""
 
 _CONTENTION = frozenset({"40001", "40P01", "55P03"})
@@ -138,7 +138,13 @@ class Database:
         self.observer = observer
         self.pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
-            kwargs={"autocommit": True, "row_factory": dict_row, "cursor_factory": AsyncRawCursor},
+            kwargs={
+                "autocommit": True,
+                "row_factory": dict_row,
+                "cursor_factory": AsyncRawCursor,
+                # Instants at the edges of the calendar survive only in UTC; the server's zone is not ours.
+                "options": "-c timezone=UTC",
+            },
             min_size=min_size,
             max_size=max_size,
             timeout=acquire_timeout,

@@ -175,6 +175,8 @@ CREATE TABLE idempotency (
     tenant_id      uuid        NOT NULL,
     request_id     uuid        NOT NULL,
     method         text        NOT NULL,
+    scope_id       uuid,
+    key_epoch      integer,
     payload_digest bytea       NOT NULL,
     response       bytea       NOT NULL,
     create_time    timestamptz NOT NULL,
@@ -182,6 +184,7 @@ CREATE TABLE idempotency (
     CONSTRAINT idempotency_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenant (tenant_id)
 );
 CREATE INDEX idempotency_create_time_idx ON idempotency (tenant_id, create_time);
+CREATE INDEX idempotency_scope_idx ON idempotency (tenant_id, scope_id) WHERE scope_id IS NOT NULL;
 
 CREATE TABLE erasure (
     tenant_id     uuid        NOT NULL,
@@ -209,10 +212,12 @@ CREATE TABLE audit_event (
     outcome    smallint    NOT NULL,
     actor      text        NOT NULL,
     scope_id   uuid,
+    agent      text,
     session    text,
     trace_id   text,
     recall_id  uuid,
-    memory_ids uuid[]      NOT NULL,
+    memory_ids   uuid[]     NOT NULL,
+    source_types smallint[] NOT NULL,
     payload    bytea       NOT NULL,
     mac        bytea       NOT NULL,
     CONSTRAINT audit_event_pkey PRIMARY KEY (tenant_id, event_id),

@@ -1,3 +1,7 @@
 -- Remembers the answer of a mutating call.
-INSERT INTO idempotency (tenant_id, request_id, method, payload_digest, response, create_time)
-VALUES (%(tenant_id)s, %(request_id)s, %(method)s, %(payload_digest)s, %(response)s, %(now)s)
+INSERT INTO idempotency (
+    tenant_id, request_id, method, scope_id, key_epoch, payload_digest, response, create_time
+) VALUES (
+    %(tenant_id)s, %(request_id)s, %(method)s, %(scope_id)s, %(key_epoch)s, %(payload_digest)s, %(response)s,
+    %(now)s
+)

@@ -29,6 +29,7 @@ WITH scoped AS MATERIALIZED (
                AS matching
     FROM memory m
     WHERE m.tenant_id = %(tenant_id)s AND m.scope_id = %(scope_id)s
+          AND NOT m.memory_id = ANY(%(excluded)s::uuid[])
 ), eligible AS (
     SELECT doc_no, memory_id, content_revision FROM scoped
     WHERE matching AND state = ANY(%(states)s::smallint[]) AND expired IS NOT TRUE
@@ -43,16 +44,16 @@ WITH scoped AS MATERIALIZED (
     FROM posting p
     WHERE p.tenant_id = %(tenant_id)s AND p.scope_no = %(scope_no)s AND p.token = ANY(%(tokens)s::bigint[])
 ), statistics AS (
-    SELECT s.live_count::float8 AS documents,
+    SELECT s.key_epoch, s.live_count::float8 AS documents,
            s.live_terms::float8 / greatest(s.live_count, 1)::float8 AS mean_terms
     FROM scope s
     WHERE s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s
 ), frequencies AS (
-    SELECT q.token, ln(1 + (s.documents - count(p.doc_no) + 0.5::float8) / (count(p.doc_no) + 0.5::float8)) AS idf
+    SELECT q.token,
+           ln(1 + (s.documents - coalesce(d.df, 0) + 0.5::float8) / (coalesce(d.df, 0) + 0.5::float8)) AS idf
     FROM unnest(%(tokens)s::bigint[]) AS q (token)
     CROSS JOIN statistics s
-    LEFT JOIN postings p ON p.token = q.token
-    GROUP BY q.token, s.documents
+    LEFT JOIN (SELECT token, count(*)::float8 AS df FROM postings GROUP BY token) d ON d.token = q.token
 ), lexical_leg AS (
     SELECT p.doc_no,
            sum(f.idf * p.tf * 2.2::float8
@@ -113,6 +114,7 @@ SELECT t.total, t.other_state, t.expired, t.filtered,
        OR EXISTS (SELECT FROM memory n
                   WHERE n.tenant_id = %(tenant_id)s AND n.supersedes = m.memory_id
                         AND n.state = 2 AND m.state = 2) AS contradicted,
+       (SELECT key_epoch FROM statistics) AS scope_epoch,
        m.*
 FROM tally t
 LEFT JOIN ranked r ON true

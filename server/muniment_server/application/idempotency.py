@@ -1,0 +1,75 @@
+"""Answers that are remembered by request id, in the transaction of what they answer."""
+
+import hmac
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from ..crypto.keys import ScopeKey, TenantKey
+from ..domain.errors import MemoryErased, RequestIdPayloadMismatch
+from ..storage.database import UnitOfWork
+
+_PURPOSE = "request"
+_KIND = "response"
+
+
+@dataclass(frozen=True, slots=True)
+class RequestMark:
+    """A caller's request id with the keyed digest of method and payload."""
+
+    request_id: UUID
+    method: str
+    digest: bytes
+
+    @classmethod
+    def of(cls, key: TenantKey, request_id: UUID | None, method: str, payload: bytes) -> "RequestMark | None":
+        """None when the caller gave no request id."""
+        if request_id is None:
+            return None
+        return cls(request_id, method, key.mac(_PURPOSE, method.encode() + b"\0" + payload))
+
+
+async def earlier_response(work: UnitOfWork, mark: RequestMark | None, key: ScopeKey | None) -> bytes | None:
+    """The stored answer to the same request, or None when this is the first time.
+
+    `key` opens answers that name a scope's memories. Raises RequestIdPayloadMismatch, or MemoryErased
+    when what the first call wrote has been erased since.
+    """
+    if mark is None:
+        return None
+    row = await work.fetch_one("idempotency_read", request_id=mark.request_id)
+    if row is None:
+        return None
+    if row["response"] == b"":
+        raise MemoryErased(None)
+    if row["method"] != mark.method or not hmac.compare_digest(row["payload_digest"], mark.digest):
+        raise RequestIdPayloadMismatch(str(mark.request_id))
+    if row["scope_id"] is None:
+        return bytes(row["response"])
+    if key is None or row["key_epoch"] != key.epoch:
+        raise MemoryErased(None)
+    return key.decrypt(row["response"], _KIND, mark.request_id.bytes)
+
+
+async def remember(
+    work: UnitOfWork,
+    mark: RequestMark | None,
+    response: bytes,
+    *,
+    scope_id: UUID | None,
+    key: ScopeKey | None,
+    now: datetime,
+) -> None:
+    """Queue the answer; with a scope it is encrypted under the scope's key."""
+    if mark is None:
+        return
+    await work.send(
+        "idempotency_insert",
+        request_id=mark.request_id,
+        method=mark.method,
+        scope_id=scope_id,
+        key_epoch=key.epoch if key else None,
+        payload_digest=mark.digest,
+        response=key.encrypt(response, _KIND, mark.request_id.bytes) if key else response,
+        now=now,
+    )

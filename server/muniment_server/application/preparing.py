@@ -1,0 +1,143 @@
+"""Turns validated items into what a transaction can store: stamped, embedded, hashed, encrypted."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from pgvector import HalfVector  # type: ignore[import-untyped]
+
+from ..crypto.keys import ScopeKey
+from ..domain.errors import FieldViolation, InvalidRequest, SourceNotAllowed
+from ..domain.ids import new_id
+from ..domain.model import (
+    DEFAULT_TRUST,
+    NewMemory,
+    Provenance,
+    SourceType,
+)
+from ..domain.statement import check_text, normalise_statement
+from ..domain.write_plan import PreparedItem
+from ..embedding.batching import EmbeddingService
+from ..embedding.vectors import from_bytes
+from ..identity.principal import CallContext
+from ..retrieval.analysis import ANALYZER_VERSION, analyze
+from .sealing import encrypt_content
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An item and its vector; None when the embedder does not cover the text."""
+
+    item: PreparedItem
+    vector: HalfVector | None
+
+
+def check_items(items: Sequence[NewMemory], path: str = "items[{}]") -> None:
+    """Refuse text that cannot be stored unaltered. Raises InvalidRequest naming every field at fault."""
+    violations = []
+    for index, item in enumerate(items):
+        refusal = check_text(item.content)
+        if refusal is not None:
+            violations.append(
+                FieldViolation(path.format(index) + ".content", str(refusal), refusal.description)
+            )
+        elif not normalise_statement(item.content):
+            violations.append(
+                FieldViolation(path.format(index) + ".content", "text.not_blank", "must not be blank")
+            )
+    if violations:
+        raise InvalidRequest(violations)
+
+
+def stamp(context: CallContext, item: NewMemory, index: int) -> Provenance:
+    """The provenance of an item: what the credential allows, lowered by what the item claims.
+
+    Raises SourceNotAllowed. An item that names no source gets the weakest one of the credential.
+    """
+    principal = context.principal
+    claimed = item.provenance
+    source = claimed.source_type
+    if source is None:
+        source = _weakest(principal.source_types)
+    if source is None or source not in principal.source_types:
+        raise SourceNotAllowed((source or SourceType.AGENT_INFERRED).name, index)
+    trust = min(DEFAULT_TRUST[source], principal.max_trust)
+    if claimed.trust is not None:
+        trust = min(trust, claimed.trust)
+    return Provenance(
+        source_type=source,
+        trust=trust,
+        confidence=claimed.confidence,
+        session=claimed.session,
+        source_ref=claimed.source_ref,
+        author=str(principal.credential_id),
+        author_agent=principal.agent,
+    )
+
+
+def _weakest(allowed: frozenset[SourceType]) -> SourceType | None:
+    if SourceType.AGENT_INFERRED in allowed:
+        return SourceType.AGENT_INFERRED
+    return max(allowed, key=lambda source: (-DEFAULT_TRUST[source], source), default=None)
+
+
+async def vectors(embeddings: EmbeddingService, items: Sequence[NewMemory]) -> list[HalfVector | None]:
+    """One vector per item, given by the caller or made here; None where the model cannot read it.
+
+    Raises EmbedderUnavailable or Overloaded; then nothing may be stored.
+    """
+    wanted = [index for index, item in enumerate(items) if item.embedding is None]
+    made = await embeddings.passages([items[index].content for index in wanted])
+    result: list[HalfVector | None] = [
+        from_bytes(item.embedding) if item.embedding is not None else None for item in items
+    ]
+    for index, vector in zip(wanted, made, strict=True):
+        result[index] = vector
+    return result
+
+
+def prepare(
+    key: ScopeKey,
+    items: Sequence[NewMemory],
+    provenances: Sequence[Provenance],
+    vectors: Sequence[HalfVector | None],
+) -> list[Prepared]:
+    """Hash and encrypt under the scope's key. Cheap enough to be done again with another key."""
+    prepared = []
+    for item, provenance, vector in zip(items, provenances, vectors, strict=True):
+        memory_id = new_id()
+        terms = Counter(analyze(item.content))
+        hashes = key.token_hashes(list(terms))
+        prepared.append(
+            Prepared(
+                PreparedItem(
+                    memory_id=memory_id,
+                    kind=item.kind,
+                    slot=item.slot,
+                    tags=item.tags,
+                    properties=item.properties,
+                    provenance=provenance,
+                    validity=item.validity,
+                    expire_time=item.expire_time,
+                    statement_hash=key.statement_hash(normalise_statement(item.content)),
+                    content_ct=encrypt_content(key, memory_id, item.content, item.attributes),
+                    frequencies=dict(zip(hashes, terms.values(), strict=True)),
+                    term_count=terms.total(),
+                    analyzer=ANALYZER_VERSION,
+                ),
+                vector,
+            )
+        )
+    return prepared
+
+
+def check_expiry(items: Sequence[NewMemory], now: datetime, path: str = "items[{}]") -> None:
+    """Refuse an expiry that has passed. Raises InvalidRequest."""
+    violations = [
+        FieldViolation(path.format(index) + ".expire_time", "time.future", "must lie in the future")
+        for index, item in enumerate(items)
+        if item.expire_time is not None and item.expire_time <= now
+    ]
+    if violations:
+        raise InvalidRequest(violations)

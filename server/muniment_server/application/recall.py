@@ -1,0 +1,563 @@
+"""Recall: what is relevant to a query, ranked, explained and receipted."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import IntEnum
+from typing import Any
+from uuid import UUID
+
+from pgvector import HalfVector  # type: ignore[import-untyped]
+
+from ..audit.events import AuditAction, AuditOutcome, to_millionths
+from ..crypto.errors import CiphertextInvalid
+from ..crypto.keys import ScopeKey, TenantKey
+from ..domain.errors import FieldViolation, InvalidRequest, MunimentError, Unimplemented
+from ..domain.ids import new_id
+from ..domain.model import Memory, MemoryFilter, RetrievalLeg, Scope
+from ..domain.packing import PackedContext, PackItem, pack
+from ..domain.statement import check_text
+from ..embedding.errors import EmbeddingError
+from ..embedding.vectors import from_bytes
+from ..identity.principal import CallContext
+from ..retrieval.analysis import analyze_query
+from ..storage.database import UnitOfWork
+from ..storage.recall import Candidate, RecallRows
+from ..storage.recall import recall as find
+from ..telemetry import names
+from ..telemetry.spans import (
+    ActiveSpan,
+    embeddings_span,
+    leg_span,
+    memory_span,
+    metrics,
+    pack_span,
+    record_offered,
+)
+from .consistency import check_token, issue_token
+from .scoping import bind_scope, scope_number
+from .sealing import is_genuine, open_content
+from .services import Services
+from .views import to_memory
+
+DEFAULT_LIMIT = 10
+MAX_ANSWER_BYTES = 3_500_000
+TOKENIZER = "estimate-1"
+_SPARE = 5
+_MEMORY_OVERHEAD = 2_048
+_EMBED_SHARE = 0.6
+LEGS = (RetrievalLeg.VECTOR, RetrievalLeg.LEXICAL)
+
+
+class Stage(IntEnum):
+    """A step of a Recall that can be left out."""
+
+    QUERY_EMBEDDING = 1
+    LEG = 2
+
+
+class DegradationReason(IntEnum):
+    """Why it was left out."""
+
+    DEADLINE = 1
+    EMBEDDER_UNAVAILABLE = 2
+    QUERY_NOT_COVERED = 3
+
+
+class LeftOutReason(IntEnum):
+    """Why a memory of the scope is not in the answer, or not in the packed context."""
+
+    BELOW_MIN_SCORE = 1
+    LIMIT = 2
+    TOKEN_BUDGET = 3
+    RESPONSE_SIZE = 4
+    NEAR_DUPLICATE = 5
+    SEAL_BROKEN = 7
+    STATE = 9
+    EXPIRED = 10
+    FILTERED = 11
+
+
+@dataclass(frozen=True, slots=True)
+class Degradation:
+    """What was left out of a Recall, and why."""
+
+    stage: Stage
+    leg: RetrievalLeg
+    reason: DegradationReason
+
+
+@dataclass(frozen=True, slots=True)
+class RecallCommand:
+    """A validated Recall. `min_score` and `token_budget` None: not asked for."""
+
+    scope: Scope
+    query: str
+    query_embedding: bytes | None = None
+    restriction: MemoryFilter = MemoryFilter()
+    limit: int = DEFAULT_LIMIT
+    min_score: float | None = None
+    token_budget: int | None = None
+    legs: Sequence[RetrievalLeg] = LEGS
+    consistency_token: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LegScore:
+    """What one leg gave: rank from 1 (None beyond the depth that is ranked), raw score, share of the score."""
+
+    leg: RetrievalLeg
+    rank: int | None
+    raw_score: float
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One returned memory."""
+
+    memory: Memory
+    rank: int
+    score: float
+    legs: tuple[LegScore, ...]
+    packed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The answer. `broken` names memories whose seal does not hold; they are in no other part."""
+
+    recall_id: UUID
+    ranked: list[Ranked]
+    packed: PackedContext | None
+    left_out: dict[LeftOutReason, int]
+    degraded: list[Degradation]
+    broken: list[UUID]
+    min_score: float
+    limit: int
+    consistency_token: str
+    read_time: datetime
+    no_relevant_memory: bool
+
+
+@dataclass(slots=True)
+class _Query:
+    vector: HalfVector | None = None
+    tokens: list[int] = field(default_factory=list)
+    vector_weight: float = 0.0
+    lexical_weight: float = 0.0
+    degraded: list[Degradation] = field(default_factory=list)
+
+
+async def recall(services: Services, context: CallContext, command: RecallCommand) -> Recalled:
+    """Answer a Recall; its receipt is committed before this returns.
+
+    Raises InvalidRequest, PermissionDenied, Unimplemented, the errors of a consistency token, and
+    Overloaded or DatabaseUnavailable. A failing embedder only takes the vector leg away.
+    """
+    scope = bind_scope(context, command.scope)
+    refusal = check_text(command.query)
+    if refusal is not None:
+        raise InvalidRequest((FieldViolation("query", str(refusal), refusal.description),))
+    if any(leg not in LEGS for leg in command.legs):
+        raise Unimplemented("recall leg")
+    tenant_key = await services.keys.tenant(context.tenant_id)
+    if command.consistency_token is not None:
+        check_token(
+            tenant_key, services.instance, command.consistency_token, "consistency.at_least_as_fresh.token"
+        )
+    scope_id = tenant_key.scope_id(int(scope.kind), scope.label)
+    with memory_span(
+        names.OP_SEARCH_MEMORY,
+        store_id=str(context.tenant_id),
+        agent=scope.agent,
+        session=scope.session,
+    ) as span:
+        span.content(names.GEN_AI_MEMORY_QUERY_TEXT, lambda: command.query)
+        embedded = await _embed(services, context, command)
+        while True:
+            key = await services.keys.current(context.tenant_id, scope_id)
+            query = _aim(services, command, key, embedded)
+            answer = await _answer(services, context, command, tenant_key, key, scope_id, query)
+            if answer is not None:
+                break
+            services.keys.drop(context.tenant_id, scope_id)
+        _trace(span, command, query, answer)
+    services.on_recorded(context.tenant_id)
+    return answer
+
+
+def _trace(span: ActiveSpan, command: RecallCommand, query: _Query, answer: Recalled) -> None:
+    strategy = "hybrid" if query.vector is not None and query.tokens else "vector"
+    if query.vector is None:
+        strategy = "lexical"
+    tokens = answer.packed.tokens if answer.packed else None
+    metrics().recall(strategy, len(answer.ranked), tokens)
+    if answer.broken:
+        metrics().integrity_violation(len(answer.broken))
+    if not span.recording:
+        return
+    offered = [one for one in answer.ranked if one.packed or answer.packed is None]
+    span.update(
+        {
+            names.GEN_AI_MEMORY_RECORD_COUNT: len(answer.ranked),
+            names.RECALL_ID: str(answer.recall_id),
+            names.RECALL_STRATEGY: strategy,
+            names.RECALL_LIMIT: answer.limit,
+            names.RECALL_QUERY_LENGTH: len(command.query),
+            names.RECALL_TOKEN_BUDGET: command.token_budget,
+            names.RECALL_TOKENS: tokens,
+            names.RECALL_DEGRADED: [f"{one.stage.name}:{one.reason.name}".lower() for one in answer.degraded],
+        }
+    )
+    record_offered(
+        span,
+        [str(one.memory.memory_id) for one in offered],
+        [one.score for one in offered],
+        [one.memory.revision for one in offered],
+    )
+    span.content(
+        names.GEN_AI_MEMORY_RECORDS,
+        lambda: [
+            {"id": str(one.memory.memory_id), "content": one.memory.content, "score": one.score}
+            for one in answer.ranked
+        ],
+    )
+
+
+async def _embed(
+    services: Services, context: CallContext, command: RecallCommand
+) -> tuple[HalfVector | None, list[Degradation]]:
+    if RetrievalLeg.VECTOR not in command.legs:
+        return None, []
+    if command.query_embedding is not None:
+        return from_bytes(command.query_embedding), []
+
+    def without(reason: DegradationReason) -> tuple[None, list[Degradation]]:
+        return None, [Degradation(Stage.QUERY_EMBEDDING, RetrievalLeg.VECTOR, reason)]
+
+    model = services.embeddings.model
+    with embeddings_span("muniment", model.name, dimensions=model.dimension, batch_size=1) as span:
+        try:
+            async with asyncio.timeout(context.remaining() * _EMBED_SHARE):
+                vector = await services.embeddings.query(command.query)
+        except TimeoutError:
+            span.fail("timeout")
+            return without(DegradationReason.DEADLINE)
+        except (EmbeddingError, MunimentError) as error:
+            span.fail(type(error).__name__)
+            return without(DegradationReason.EMBEDDER_UNAVAILABLE)
+    if vector is None:
+        return without(DegradationReason.QUERY_NOT_COVERED)
+    return vector, []
+
+
+def _aim(
+    services: Services,
+    command: RecallCommand,
+    key: ScopeKey | None,
+    embedded: tuple[HalfVector | None, list[Degradation]],
+) -> _Query:
+    vector, degraded = embedded
+    query = _Query(vector=vector, degraded=list(degraded))
+    if key is not None and RetrievalLeg.LEXICAL in command.legs and command.query:
+        query.tokens = key.token_hashes(list(dict.fromkeys(analyze_query(command.query))))
+    calibration = services.embeddings.model.calibration
+    if vector is not None and query.tokens:
+        query.vector_weight = calibration.vector_weight
+        query.lexical_weight = calibration.lexical_weight
+    elif vector is not None:
+        query.vector_weight = 1.0
+    else:
+        query.lexical_weight = 1.0
+    return query
+
+
+async def _answer(
+    services: Services,
+    context: CallContext,
+    command: RecallCommand,
+    tenant_key: TenantKey,
+    key: ScopeKey | None,
+    scope_id: UUID,
+    query: _Query,
+) -> Recalled | None:
+    """None when the scope was erased while the query was prepared with its old key."""
+    calibration = services.embeddings.model.calibration
+    min_score = calibration.min_score if command.min_score is None else command.min_score
+    now = services.clock()
+    async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
+        genuine: list[tuple[Candidate, str, str | None]] = []
+        broken: list[UUID] = []
+        rows: RecallRows | None = None
+        if key is not None:
+            while True:
+                rows = await _find(services, work, command, scope_id, query, min_score, broken, now)
+                if rows.key_epoch is not None and rows.key_epoch != key.epoch:
+                    if rows.key_epoch > key.epoch:
+                        return None
+                    # The row is older than its key: nothing in it can be genuine.
+                    rows = replace(rows, candidates=[])
+                genuine, found_broken = _sift(key, context.tenant_id, rows.candidates)
+                broken += found_broken
+                if not found_broken or len(genuine) >= command.limit or len(rows.candidates) < command.limit:
+                    break
+        recalled = _compose(
+            services, command, tenant_key, rows, genuine, broken, query, min_score, now
+        )
+        if broken:
+            await services.trail.record(
+                work,
+                tenant_key,
+                context,
+                AuditAction.INTEGRITY_CHECK,
+                now=now,
+                outcome=AuditOutcome.FAILED,
+                reason="INTEGRITY_VIOLATION",
+                scope_id=scope_id,
+                recall_id=recalled.recall_id,
+                memory_ids=broken[:100],
+                details={
+                    "integrity_violation": {
+                        "memory_ids": [str(memory_id) for memory_id in broken[:100]],
+                        "check": "seal",
+                        "count": len(broken),
+                    }
+                },
+            )
+        await services.trail.record(
+            work,
+            tenant_key,
+            context,
+            AuditAction.RECALL,
+            now=now,
+            scope_id=scope_id,
+            agent=command.scope.agent,
+            session=command.scope.session,
+            recall_id=recalled.recall_id,
+            memory_ids=[ranked.memory.memory_id for ranked in recalled.ranked],
+            details={"memories_recalled": _receipt(services, command, key, query, recalled)},
+        )
+    return recalled
+
+
+async def _find(
+    services: Services,
+    work: UnitOfWork,
+    command: RecallCommand,
+    scope_id: UUID,
+    query: _Query,
+    min_score: float,
+    excluded: Sequence[UUID],
+    now: datetime,
+) -> RecallRows:
+    calibration = services.embeddings.model.calibration
+    rows = await find(
+        work,
+        scope_id=scope_id,
+        scope_no=scope_number(scope_id),
+        agent=command.scope.agent,
+        session=command.scope.session,
+        restriction=command.restriction,
+        model_no=services.instance.model_no,
+        embedding=query.vector,
+        tokens=query.tokens,
+        cosine_low=calibration.cosine_low,
+        cosine_high=calibration.cosine_high,
+        vector_weight=query.vector_weight,
+        lexical_weight=query.lexical_weight,
+        min_score=min_score,
+        fetch=command.limit + _SPARE,
+        excluded=excluded,
+        now=now,
+    )
+    for leg, scores in (
+        ("vector", [one.cosine for one in rows.candidates if one.cosine is not None]),
+        ("lexical", [one.bm25 for one in rows.candidates if one.bm25 is not None]),
+    ):
+        with leg_span(leg, top_k=command.limit + _SPARE) as span:
+            span.update(
+                {
+                    names.LEG_RESULTS: len(scores),
+                    names.LEG_SCORE_MAX: max(scores, default=None),
+                    names.LEG_SCORE_MIN: min(scores, default=None),
+                }
+            )
+    return rows
+
+
+def _sift(
+    key: ScopeKey, tenant_id: UUID, candidates: Sequence[Candidate]
+) -> tuple[list[tuple[Candidate, str, str | None]], list[UUID]]:
+    """The candidates whose seal holds, opened, and the ids of the others."""
+    genuine = []
+    broken = []
+    for candidate in candidates:
+        revision = candidate.revision
+        try:
+            if candidate.contradicted or not is_genuine(key, tenant_id, revision):
+                raise CiphertextInvalid("seal")
+            content, attributes = open_content(key, revision)
+        except (CiphertextInvalid, ValueError):
+            broken.append(revision.memory_id)
+            continue
+        genuine.append((candidate, content, attributes))
+    return genuine, broken
+
+
+def _compose(
+    services: Services,
+    command: RecallCommand,
+    tenant_key: TenantKey,
+    rows: RecallRows | None,
+    genuine: Sequence[tuple[Candidate, str, str | None]],
+    broken: list[UUID],
+    query: _Query,
+    min_score: float,
+    now: datetime,
+) -> Recalled:
+    ranked: list[Ranked] = []
+    size = 0
+    for candidate, content, attributes in genuine[: command.limit]:
+        size += len(content.encode()) * 2 + len(attributes or "") + _MEMORY_OVERHEAD
+        if ranked and size > MAX_ANSWER_BYTES:
+            break
+        ranked.append(
+            Ranked(
+                memory=to_memory(
+                    tenant_key,
+                    candidate.revision,
+                    command.scope.kind,
+                    command.scope.label,
+                    content,
+                    attributes,
+                ),
+                rank=len(ranked) + 1,
+                score=candidate.score,
+                legs=_leg_scores(candidate, query),
+            )
+        )
+    left_out: dict[LeftOutReason, int] = {}
+
+    def leave(reason: LeftOutReason, count: int) -> None:
+        if count > 0:
+            left_out[reason] = count
+
+    if rows is not None:
+        eligible = rows.total - rows.other_state - rows.expired - rows.filtered
+        leave(LeftOutReason.STATE, rows.other_state)
+        leave(LeftOutReason.EXPIRED, rows.expired)
+        leave(LeftOutReason.FILTERED, rows.filtered)
+        leave(LeftOutReason.BELOW_MIN_SCORE, eligible - rows.relevant)
+        fitting = min(len(genuine), command.limit)
+        leave(LeftOutReason.RESPONSE_SIZE, fitting - len(ranked))
+        leave(LeftOutReason.LIMIT, rows.relevant - fitting - sum(
+            1 for candidate in rows.candidates if candidate.revision.memory_id in set(broken)
+        ))
+    leave(LeftOutReason.SEAL_BROKEN, len(broken))
+    packed: PackedContext | None = None
+    if command.token_budget is not None:
+        with pack_span(TOKENIZER, inputs=len(ranked), token_budget=command.token_budget) as span:
+            packed = pack([_pack_item(one) for one in ranked], command.token_budget)
+            span.update({names.PACK_TOKENS: packed.tokens, names.PACK_OUTPUTS: len(packed.packed)})
+        inside = set(packed.packed)
+        ranked = [replace(one, packed=one.memory.memory_id in inside) for one in ranked]
+        leave(LeftOutReason.TOKEN_BUDGET, len(packed.over_budget))
+        leave(LeftOutReason.NEAR_DUPLICATE, len(packed.collapsed))
+    return Recalled(
+        recall_id=new_id(),
+        ranked=ranked,
+        packed=packed,
+        left_out=left_out,
+        degraded=query.degraded,
+        broken=broken,
+        min_score=min_score,
+        limit=command.limit,
+        consistency_token=issue_token(tenant_key, services.instance, now),
+        read_time=now,
+        no_relevant_memory=not ranked,
+    )
+
+
+def _leg_scores(candidate: Candidate, query: _Query) -> tuple[LegScore, ...]:
+    scores = []
+    if candidate.cosine is not None and candidate.relevance is not None:
+        scores.append(
+            LegScore(
+                RetrievalLeg.VECTOR,
+                candidate.vector_rank,
+                candidate.cosine,
+                query.vector_weight * candidate.relevance,
+            )
+        )
+    if candidate.bm25 is not None:
+        weight = query.lexical_weight if candidate.cosine is not None else 1.0
+        scores.append(
+            LegScore(
+                RetrievalLeg.LEXICAL,
+                candidate.lexical_rank,
+                candidate.bm25,
+                weight * (candidate.lexical_share or 0.0),
+            )
+        )
+    return tuple(scores)
+
+
+def _pack_item(ranked: Ranked) -> PackItem:
+    memory = ranked.memory
+    if memory.kind is None or memory.provenance is None or memory.content is None:
+        raise ValueError("only whole memories are packed")
+    return PackItem(
+        memory_id=memory.memory_id,
+        kind=memory.kind,
+        trust=memory.provenance.trust,
+        source_type=memory.provenance.source_type,
+        content=memory.content,
+        rank=ranked.rank,
+        score=ranked.score,
+        valid_from=memory.validity.start,
+        valid_to=memory.validity.end,
+    )
+
+
+def _receipt(
+    services: Services, command: RecallCommand, key: ScopeKey | None, query: _Query, recalled: Recalled
+) -> dict[str, Any]:
+    """The recall receipt: ids, revisions, ranks, scores and reasons; of the query only a keyed digest."""
+    return {
+        "recall_id": str(recalled.recall_id),
+        "memories": [
+            {
+                "memory_id": str(one.memory.memory_id),
+                "revision": one.memory.revision,
+                "rank": one.rank,
+                "score": to_millionths(one.score),
+                "packed": one.packed,
+                "legs": [
+                    {
+                        "leg": int(leg.leg),
+                        "rank": leg.rank or 0,
+                        "raw_score": to_millionths(leg.raw_score),
+                        "contribution": to_millionths(leg.contribution),
+                    }
+                    for leg in one.legs
+                ],
+            }
+            for one in recalled.ranked
+        ],
+        "left_out": {str(int(reason)): count for reason, count in recalled.left_out.items()},
+        "degraded": [
+            {"stage": int(one.stage), "leg": int(one.leg), "reason": int(one.reason)}
+            for one in recalled.degraded
+        ],
+        "seal_broken_memory_ids": [str(memory_id) for memory_id in recalled.broken[:100]],
+        "no_relevant_memory": recalled.no_relevant_memory,
+        "limit": recalled.limit,
+        "min_score": to_millionths(recalled.min_score),
+        "token_budget": command.token_budget,
+        "packed_tokens": recalled.packed.tokens if recalled.packed else 0,
+        "tokenizer": TOKENIZER if recalled.packed else None,
+        "embedding_model": services.embeddings.model.name if query.vector is not None else None,
+        "query_digest": key.query_digest(command.query).hex() if key is not None else None,
+    }

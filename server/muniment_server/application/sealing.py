@@ -1,0 +1,205 @@
+"""Revisions and their seals; the change of a scope as one sealed step."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from pgvector import HalfVector  # type: ignore[import-untyped]
+
+from ..crypto.keys import ScopeKey
+from ..crypto.seal import revision_bytes, vector_bytes
+from ..domain.content import pack_content, unpack_content
+from ..domain.model import MemoryState, Revision, ScopeRow
+from ..storage.database import UnitOfWork
+from ..storage.memories import (
+    change_memory,
+    index_tokens,
+    insert_embeddings,
+    insert_memories,
+    unindex_tokens,
+    update_scope,
+)
+from .scoping import sealed_scope
+
+CONTENT = "content"
+_HISTORY = b"history"
+
+
+def canonical_revision(tenant_id: UUID, revision: Revision) -> bytes:
+    """The bytes that a revision's seal covers."""
+    return revision_bytes(
+        tenant_id=tenant_id,
+        scope_id=revision.scope_id,
+        key_epoch=revision.key_epoch,
+        memory_id=revision.memory_id,
+        revision=revision.revision,
+        content_revision=revision.content_revision,
+        doc_no=revision.doc_no,
+        kind=revision.kind,
+        state=revision.state,
+        slot=revision.slot,
+        agent=revision.agent,
+        session=revision.session,
+        tags=revision.tags,
+        properties=revision.properties,
+        source_type=revision.source_type,
+        trust=revision.trust,
+        confidence=revision.confidence,
+        author=revision.author,
+        author_agent=revision.author_agent,
+        origin_session=revision.origin_session,
+        source_ref=revision.source_ref,
+        valid_from=revision.valid_from,
+        valid_to=revision.valid_to,
+        create_time=revision.create_time,
+        update_time=revision.update_time,
+        expire_time=revision.expire_time,
+        supersedes=revision.supersedes,
+        superseded_by=revision.superseded_by,
+        reinforce_count=revision.reinforce_count,
+        reinforce_time=revision.reinforce_time,
+        statement_hash=revision.statement_hash,
+        term_count=revision.term_count,
+        analyzer=revision.analyzer,
+        content_ct=revision.content_ct,
+    )
+
+
+def sealed(key: ScopeKey, tenant_id: UUID, revision: Revision) -> Revision:
+    """The revision with its seal made anew."""
+    return replace(revision, seal=key.seal(canonical_revision(tenant_id, revision)))
+
+
+def is_genuine(key: ScopeKey, tenant_id: UUID, revision: Revision) -> bool:
+    """Whether the seal holds for this scope, this row and everything in it."""
+    return revision.key_epoch == key.epoch and key.verify_seal(
+        canonical_revision(tenant_id, revision), revision.seal
+    )
+
+
+def encrypt_content(key: ScopeKey, memory_id: UUID, text: str, attributes: str | None) -> bytes:
+    """The ciphertext of text and attributes, bound to tenant, scope, epoch and memory."""
+    return key.encrypt(pack_content(text, attributes), CONTENT, memory_id.bytes)
+
+
+def open_content(key: ScopeKey, revision: Revision) -> tuple[str, str | None]:
+    """Text and attributes. Call it on genuine revisions only."""
+    return unpack_content(key.decrypt(revision.content_ct, CONTENT, revision.memory_id.bytes))
+
+
+def current_element(key: ScopeKey, seal: bytes) -> bytes:
+    """What a current revision puts into its scope's set digest."""
+    return key.set_element(seal)
+
+
+def history_element(key: ScopeKey, seal: bytes) -> bytes:
+    """What an earlier revision puts in; different, so that one cannot stand in for the other."""
+    return key.set_element(_HISTORY + seal)
+
+
+class ScopeChange:
+    """Everything that one transaction changes in one locked scope, sealed and stored together.
+
+    Keeps the scope's statistics (live memories and their terms) and set digest exact.
+    """
+
+    def __init__(self, key: ScopeKey, tenant_id: UUID, scope: ScopeRow) -> None:
+        self._key = key
+        self._tenant_id = tenant_id
+        self.scope = scope
+        self._digest = key.reveal_set(scope.set_digest, scope.set_count)
+        self._live_count = scope.live_count
+        self._live_terms = scope.live_terms
+
+    async def create(
+        self, work: UnitOfWork, revisions: Sequence[Revision], frequencies: Mapping[UUID, Mapping[int, int]]
+    ) -> list[Revision]:
+        """Queue new memories and their postings; returns them sealed."""
+        made = [sealed(self._key, self._tenant_id, revision) for revision in revisions]
+        await insert_memories(work, made)
+        live = [revision for revision in made if revision.state is MemoryState.ACTIVE]
+        await index_tokens(
+            work,
+            self.scope.scope_no,
+            [(one.doc_no, frequencies[one.memory_id], one.term_count) for one in live],
+        )
+        self._digest = self._digest.add(*(current_element(self._key, one.seal) for one in made))
+        self._live_count += len(live)
+        self._live_terms += sum(revision.term_count for revision in live)
+        return made
+
+    async def change(
+        self, work: UnitOfWork, pairs: Sequence[tuple[Revision, Revision]]
+    ) -> list[tuple[Revision, Revision]]:
+        """Queue changes of stored memories (before, after); returns the pairs with sealed afters."""
+        made = [(before, sealed(self._key, self._tenant_id, after)) for before, after in pairs]
+        for before, after in made:
+            await change_memory(work, before, after)
+            self._digest = self._digest.remove(current_element(self._key, before.seal))
+            self._digest = self._digest.add(current_element(self._key, after.seal))
+            if after.revision != before.revision:
+                self._digest = self._digest.add(history_element(self._key, before.seal))
+        retired = [
+            before
+            for before, after in made
+            if before.state is MemoryState.ACTIVE and after.state is not MemoryState.ACTIVE
+        ]
+        await unindex_tokens(work, self.scope.scope_no, retired)
+        self._live_count -= len(retired)
+        self._live_terms -= sum(revision.term_count for revision in retired)
+        return made
+
+    async def embed(
+        self, work: UnitOfWork, model_no: int, model_name: str, vectors: Sequence[tuple[Revision, HalfVector]]
+    ) -> None:
+        """Queue vectors of new memories, each with its own seal."""
+        await insert_embeddings(
+            work,
+            self.scope.scope_no,
+            model_no,
+            [
+                (
+                    revision.doc_no,
+                    revision.content_revision,
+                    vector,
+                    self._key.seal(
+                        vector_bytes(
+                            tenant_id=self._tenant_id,
+                            scope_id=revision.scope_id,
+                            memory_id=revision.memory_id,
+                            content_revision=revision.content_revision,
+                            model=model_name,
+                            dimension=vector.dimensions(),
+                            vector=vector.to_binary(),
+                        )
+                    ),
+                )
+                for revision, vector in vectors
+            ],
+        )
+
+    def forget(self, current: Sequence[Revision], history_seals: Sequence[bytes]) -> None:
+        """Take erased memories and their history out of statistics and digest."""
+        self._digest = self._digest.remove(
+            *(current_element(self._key, revision.seal) for revision in current),
+            *(history_element(self._key, seal) for seal in history_seals),
+        )
+        live = [revision for revision in current if revision.state is MemoryState.ACTIVE]
+        self._live_count -= len(live)
+        self._live_terms -= sum(revision.term_count for revision in live)
+
+    async def close(self, work: UnitOfWork, now: datetime, next_doc: int | None = None) -> ScopeRow:
+        """Queue the scope's new state, one generation further."""
+        after = replace(
+            self.scope,
+            generation=self.scope.generation + 1,
+            live_count=self._live_count,
+            live_terms=self._live_terms,
+            next_doc=self.scope.next_doc if next_doc is None else next_doc,
+            set_count=self._digest.count,
+            set_digest=self._key.hide_set(self._digest),
+        )
+        after = sealed_scope(self._key, self._tenant_id, after)
+        await update_scope(work, after, now)
+        return after

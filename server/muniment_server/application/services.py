@@ -1,0 +1,39 @@
+"""What a command needs, put together once per process by service.py."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+from ..audit.trail import AuditTrail
+from ..crypto.keys import KeyRing
+from ..embedding.batching import EmbeddingService
+from ..storage.database import Database
+
+
+def utc_now() -> datetime:
+    """The present instant; PostgreSQL keeps microseconds, and so does this."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """The identity of this installation."""
+
+    instance_id: UUID
+    model_no: int
+    restore_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Shared by all commands. `on_recorded` is told the tenant after each committed audit event."""
+
+    database: Database
+    keys: KeyRing
+    embeddings: EmbeddingService
+    trail: AuditTrail
+    instance: Instance
+    on_recorded: Callable[[UUID], None] = lambda _tenant: None
+    on_erased: Callable[[UUID, UUID], None] = lambda _tenant, _scope: None
+    clock: Callable[[], datetime] = utc_now

@@ -1,0 +1,197 @@
+"""Write: 1 to 100 statements into one scope, all or nothing."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from ..audit.events import AuditAction
+from ..crypto.keys import ScopeKey, TenantKey
+from ..domain.model import NewMemory, Provenance, Revision, Scope, WriteResult
+from ..domain.write_plan import Decision, WritePlan
+from ..identity.principal import CallContext
+from ..storage.database import UniqueConflict, UnitOfWork
+from ..storage.memories import write_candidates
+from .consistency import issue_token
+from .idempotency import RequestMark, earlier_response, remember
+from .preparing import Prepared, check_expiry, check_items, prepare, stamp, vectors
+from .scoping import bind_scope, locked_scope, writing_key
+from .sealing import ScopeChange
+from .services import Services
+from .views import to_memory
+
+METHOD = "Write"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteCommand:
+    """`payload` is the request's deterministic bytes, by which a repeated request id is compared."""
+
+    scope: Scope
+    items: Sequence[NewMemory]
+    request_id: UUID | None
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The results in the order of the items."""
+
+    results: list[WriteResult]
+    consistency_token: str
+
+
+Encode: TypeAlias = Callable[[Written], bytes]
+"""Makes the bytes that are stored for the request id and answered again on a repetition."""
+
+
+async def write(services: Services, context: CallContext, command: WriteCommand, encode: Encode) -> bytes:
+    """Store the items, or answer what was stored before for the same request id.
+
+    Raises InvalidRequest, SourceNotAllowed, PermissionDenied, RequestIdPayloadMismatch,
+    EmbedderUnavailable, Overloaded; on any error nothing is stored.
+    """
+    scope = bind_scope(context, command.scope)
+    check_items(command.items)
+    check_expiry(command.items, services.clock())
+    provenances = [stamp(context, item, index) for index, item in enumerate(command.items)]
+    tenant_key = await services.keys.tenant(context.tenant_id)
+    scope_id = tenant_key.scope_id(int(scope.kind), scope.label)
+    mark = RequestMark.of(tenant_key, command.request_id, METHOD, command.payload)
+    made = await vectors(services.embeddings, command.items)
+    while True:
+        key = await writing_key(services.keys, context.tenant_id, scope_id)
+        prepared = prepare(key, command.items, provenances, made)
+        try:
+            response = await _store(
+                services, context, command, tenant_key, key, scope_id, mark, prepared, encode
+            )
+        except UniqueConflict as conflict:
+            # The same request id, committed by a call that holds another lock: its answer is ours.
+            if conflict.constraint != "idempotency_pkey":
+                raise
+            continue
+        if response is not None:
+            services.on_recorded(context.tenant_id)
+            return response
+        services.keys.drop(context.tenant_id, scope_id)
+
+
+async def _store(
+    services: Services,
+    context: CallContext,
+    command: WriteCommand,
+    tenant_key: TenantKey,
+    key: ScopeKey,
+    scope_id: UUID,
+    mark: RequestMark | None,
+    prepared: Sequence[Prepared],
+    encode: Encode,
+) -> bytes | None:
+    now = services.clock()
+    scope = command.scope
+    async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
+        row = await locked_scope(work, key, scope, scope_id, now)
+        if row is None:
+            return None
+        earlier = await earlier_response(work, mark, key)
+        if earlier is not None:
+            return earlier
+        plan = WritePlan(scope, scope_id, key.epoch, row.next_doc, now)
+        plan.load(await _candidates(work, scope_id, prepared))
+        decisions = [plan.write(one.item) for one in prepared]
+        change = ScopeChange(key, context.tenant_id, row)
+        await store_plan(work, services, change, plan, prepared, now)
+        results = [
+            WriteResult(
+                outcome=decision.outcome,
+                memory=to_memory(tenant_key, plan.current(decision.memory_id), scope.kind, scope.label),
+                superseded=decision.superseded,
+                embedding_covered=one.vector is not None,
+                rule=decision.rule,
+            )
+            for decision, one in zip(decisions, prepared, strict=True)
+        ]
+        token = issue_token(tenant_key, services.instance, now)
+        response = encode(Written(results, token))
+        await remember(work, mark, response, scope_id=scope_id, key=key, now=now)
+        await services.trail.record(
+            work,
+            tenant_key,
+            context,
+            AuditAction.WRITE,
+            now=now,
+            scope_id=scope_id,
+            agent=scope.agent,
+            session=scope.session,
+            request_id=str(mark.request_id) if mark else None,
+            memory_ids=_touched(decisions),
+            source_types=frozenset(int(one.item.provenance.source_type) for one in prepared),
+            details={
+                "memory_written": {
+                    "items": [
+                        written_details(decision, plan.current(decision.memory_id), one.item.provenance)
+                        for decision, one in zip(decisions, prepared, strict=True)
+                    ]
+                }
+            },
+        )
+    return response
+
+
+async def _candidates(work: UnitOfWork, scope_id: UUID, prepared: Sequence[Prepared]) -> list[Revision]:
+    hashes = sorted({one.item.statement_hash for one in prepared})
+    slots = sorted({one.item.slot for one in prepared if one.item.slot is not None})
+    return await write_candidates(work, scope_id, hashes, slots)
+
+
+async def store_plan(
+    work: UnitOfWork,
+    services: Services,
+    change: ScopeChange,
+    plan: WritePlan,
+    prepared: Sequence[Prepared],
+    now: datetime,
+) -> None:
+    """Queue everything that a plan changes in its scope. Changes go first: they free the slots."""
+    await change.change(work, plan.changed)
+    created = await change.create(
+        work, plan.created, {one.item.memory_id: one.item.frequencies for one in prepared}
+    )
+    by_id = {one.item.memory_id: one.vector for one in prepared}
+    model = services.embeddings.model
+    await change.embed(
+        work,
+        services.instance.model_no,
+        model.name,
+        [
+            (revision, vector)
+            for revision in created
+            if (vector := by_id[revision.memory_id]) is not None
+        ],
+    )
+    await change.close(work, now, plan.next_doc)
+
+
+def _touched(decisions: Sequence[Decision]) -> list[UUID]:
+    touched: dict[UUID, None] = {}
+    for decision in decisions:
+        touched[decision.memory_id] = None
+        if decision.superseded is not None:
+            touched[decision.superseded] = None
+    return list(touched)
+
+
+def written_details(decision: Decision, revision: Revision, provenance: Provenance) -> dict[str, Any]:
+    """One written item as the audit tells it."""
+    return {
+        "memory_id": str(decision.memory_id),
+        "revision": revision.revision,
+        "outcome": int(decision.outcome),
+        "kind": int(revision.kind),
+        "source_type": int(provenance.source_type),
+        "trust": int(provenance.trust),
+        "superseded_memory_id": str(decision.superseded) if decision.superseded else None,
+        "rule": decision.rule,
+    }

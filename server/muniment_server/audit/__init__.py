@@ -1,0 +1,1 @@
+"""The audit trail: events, their canonical bytes, the chain and its verification."""

@@ -1,0 +1,72 @@
+"""Writes audit events in the transaction of what they tell."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from ..crypto.keys import TenantKey
+from ..domain.ids import new_id
+from ..identity.principal import CallContext
+from ..storage.audit import insert_event
+from ..storage.database import UnitOfWork
+from .events import Actor, ActorKind, AuditAction, AuditEvent, AuditOutcome
+
+
+def actor_of(context: CallContext, agent: str | None = None) -> Actor:
+    """The caller as the audit names it."""
+    principal = context.principal
+    kind = ActorKind.API_KEY if principal.kind == "api_key" else ActorKind.JWT
+    return Actor(kind, str(principal.credential_id), principal.agent or agent, context.client)
+
+
+class AuditTrail:
+    """Queues audit events in a unit of work; they are stored or lost with it."""
+
+    async def record(
+        self,
+        work: UnitOfWork,
+        key: TenantKey,
+        context: CallContext,
+        action: AuditAction,
+        *,
+        now: datetime,
+        outcome: AuditOutcome = AuditOutcome.OK,
+        reason: str | None = None,
+        scope_id: UUID | None = None,
+        agent: str | None = None,
+        session: str | None = None,
+        request_id: str | None = None,
+        recall_id: UUID | None = None,
+        memory_ids: Sequence[UUID] = (),
+        source_types: frozenset[int] = frozenset(),
+        details: Mapping[str, Any] | None = None,
+    ) -> AuditEvent:
+        """Queue one event of the call; returns it as written."""
+        event = AuditEvent(
+            event_id=new_id(),
+            tenant_id=work.tenant_id,
+            time=now,
+            action=action,
+            outcome=outcome,
+            actor=actor_of(context, agent),
+            reason=reason,
+            scope_id=scope_id,
+            agent=agent,
+            session=session,
+            trace_id=context.trace_id,
+            span_id=context.span_id,
+            request_id=request_id,
+            recall_id=recall_id,
+            memory_ids=memory_ids,
+            source_types=source_types,
+            details=details or {},
+        )
+        await write_event(work, key, event)
+        return event
+
+
+async def write_event(work: UnitOfWork, key: TenantKey, event: AuditEvent) -> None:
+    """Queue an event, authenticated with the tenant's key."""
+    payload = event.payload()
+    await insert_event(work, event, payload, key.audit_mac(payload))

@@ -1,0 +1,240 @@
+"""What a Write does to the live memories of its scope: pure decisions, nothing stored.
+
+Conflicts never destroy. A statement replaces another only when it takes the same slot, or when the
+caller names the memory that it corrects; an exact restatement reinforces. Similarity decides nothing.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from .errors import SlotConflict
+from .model import (
+    MemoryKind,
+    MemoryState,
+    PropertyValue,
+    Provenance,
+    Revision,
+    Scope,
+    Validity,
+    WriteOutcome,
+)
+
+LESS_TRUSTED = "LESS_TRUSTED_THAN_CORRECTED"
+"""Rule: a correction from a less trusted source than the memory it corrects goes to review."""
+
+_Statement = tuple[bytes, MemoryKind, str | None, str | None, str | None]
+_Slot = tuple[str, str | None, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedItem:
+    """An item with everything computed that needs no lock."""
+
+    memory_id: UUID
+    kind: MemoryKind
+    slot: str | None
+    tags: tuple[str, ...]
+    properties: Mapping[str, PropertyValue]
+    provenance: Provenance
+    validity: Validity
+    expire_time: datetime | None
+    statement_hash: bytes
+    content_ct: bytes
+    frequencies: Mapping[int, int]
+    """Token hash to frequency."""
+    term_count: int
+    analyzer: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What one item does. `memory_id` names the memory that carries the statement afterwards."""
+
+    outcome: WriteOutcome
+    memory_id: UUID
+    superseded: UUID | None = None
+    rule: str | None = None
+
+
+class WritePlan:
+    """The live memories of a scope while a write's items are decided one after the other.
+
+    After the last item `created` holds the new memories and `changed` the pairs of existing ones,
+    both unsealed.
+    """
+
+    def __init__(self, scope: Scope, scope_id: UUID, key_epoch: int, next_doc: int, now: datetime) -> None:
+        self._scope = scope
+        self._scope_id = scope_id
+        self._key_epoch = key_epoch
+        self._now = now
+        self.next_doc = next_doc
+        self._stored: dict[UUID, Revision] = {}
+        self._current: dict[UUID, Revision] = {}
+        self._by_statement: dict[_Statement, UUID] = {}
+        self._by_slot: dict[_Slot, UUID] = {}
+        self._new: list[UUID] = []
+
+    def load(self, live: Iterable[Revision]) -> None:
+        """Take in live memories that items may restate or replace; locked by the caller."""
+        for revision in live:
+            self._stored[revision.memory_id] = revision
+            self._current[revision.memory_id] = revision
+            self._index(revision)
+
+    @property
+    def created(self) -> list[Revision]:
+        """The new memories in the order of their items."""
+        return [self._current[memory_id] for memory_id in self._new]
+
+    @property
+    def changed(self) -> list[tuple[Revision, Revision]]:
+        """Stored memories that changed: before and after."""
+        return [
+            (before, self._current[memory_id])
+            for memory_id, before in self._stored.items()
+            if self._current[memory_id] is not before
+        ]
+
+    def current(self, memory_id: UUID) -> Revision:
+        """The memory as the plan leaves it."""
+        return self._current[memory_id]
+
+    def write(self, item: PreparedItem) -> Decision:
+        """Decide one item of a Write."""
+        same = self._by_statement.get(self._statement_key(item.statement_hash, item.kind, item.slot))
+        if same is not None:
+            self._reinforce(self._current[same], item)
+            return Decision(WriteOutcome.REINFORCED, same)
+        holder = self._slot_holder(item)
+        if holder is None:
+            self._create(item, MemoryState.ACTIVE, None)
+            return Decision(WriteOutcome.CREATED, item.memory_id)
+        return self._replace(holder, item)
+
+    def supersede(self, old: Revision, item: PreparedItem) -> Decision:
+        """Decide an explicit correction of `old`, which the caller has loaded and checked.
+
+        Raises SlotConflict when the item's slot is held by a third memory.
+        """
+        holder = self._slot_holder(item)
+        if holder is not None and holder.memory_id != old.memory_id:
+            raise SlotConflict(str(holder.memory_id))
+        return self._replace(old, item)
+
+    def _replace(self, old: Revision, item: PreparedItem) -> Decision:
+        if item.provenance.trust < old.trust:
+            self._create(item, MemoryState.PENDING, old.memory_id)
+            return Decision(WriteOutcome.PENDING_REVIEW, item.memory_id, rule=LESS_TRUSTED)
+        self._retire(old, item)
+        self._create(item, MemoryState.ACTIVE, old.memory_id)
+        return Decision(WriteOutcome.SUPERSEDED_PREVIOUS, item.memory_id, superseded=old.memory_id)
+
+    def _slot_holder(self, item: PreparedItem) -> Revision | None:
+        if item.slot is None:
+            return None
+        found = self._by_slot.get((item.slot, self._scope.agent, self._scope.session))
+        return self._current[found] if found is not None else None
+
+    def _statement_key(self, statement_hash: bytes, kind: MemoryKind, slot: str | None) -> _Statement:
+        return (statement_hash, kind, slot, self._scope.agent, self._scope.session)
+
+    def _index(self, revision: Revision) -> None:
+        if revision.state is not MemoryState.ACTIVE:
+            return
+        narrowing = (revision.agent, revision.session)
+        if revision.slot is not None:
+            self._by_slot[(revision.slot, *narrowing)] = revision.memory_id
+        if revision.expire_time is None or revision.expire_time > self._now:
+            statement = (revision.statement_hash, revision.kind, revision.slot, *narrowing)
+            self._by_statement[statement] = revision.memory_id
+
+    def _create(self, item: PreparedItem, state: MemoryState, supersedes: UUID | None) -> None:
+        provenance = item.provenance
+        revision = Revision(
+            memory_id=item.memory_id,
+            scope_id=self._scope_id,
+            doc_no=self.next_doc,
+            revision=1,
+            content_revision=1,
+            key_epoch=self._key_epoch,
+            state=state,
+            kind=item.kind,
+            trust=provenance.trust,
+            source_type=provenance.source_type,
+            analyzer=item.analyzer,
+            term_count=item.term_count,
+            reinforce_count=0,
+            confidence=provenance.confidence,
+            create_time=self._now,
+            update_time=self._now,
+            expire_time=item.expire_time,
+            valid_from=item.validity.start,
+            valid_to=item.validity.end,
+            reinforce_time=None,
+            supersedes=supersedes,
+            superseded_by=None,
+            slot=item.slot,
+            agent=self._scope.agent,
+            session=self._scope.session,
+            origin_session=provenance.session,
+            author=provenance.author,
+            author_agent=provenance.author_agent,
+            source_ref=provenance.source_ref,
+            tags=item.tags,
+            properties=item.properties,
+            statement_hash=item.statement_hash,
+            tokens=tuple(item.frequencies),
+            content_ct=item.content_ct,
+            seal=b"",
+        )
+        self.next_doc += 1
+        self._new.append(item.memory_id)
+        self._current[item.memory_id] = revision
+        self._index(revision)
+
+    def _retire(self, old: Revision, item: PreparedItem) -> None:
+        end = item.validity.start or self._now
+        if old.valid_from is not None and old.valid_from > end:
+            end = old.valid_from
+        if old.valid_to is not None and old.valid_to < end:
+            end = old.valid_to
+        self._change(
+            old,
+            replace(old, state=MemoryState.SUPERSEDED, superseded_by=item.memory_id, valid_to=end),
+        )
+        self._by_slot = {key: held for key, held in self._by_slot.items() if held != old.memory_id}
+        self._by_statement = {key: held for key, held in self._by_statement.items() if held != old.memory_id}
+
+    def _reinforce(self, old: Revision, item: PreparedItem) -> None:
+        after = replace(old, reinforce_count=old.reinforce_count + 1, reinforce_time=self._now)
+        relabelled = after
+        if old.expire_time is not None and (item.expire_time is None or item.expire_time > old.expire_time):
+            relabelled = replace(relabelled, expire_time=item.expire_time)
+        if item.provenance.trust > old.trust:
+            provenance = item.provenance
+            relabelled = replace(
+                relabelled,
+                trust=provenance.trust,
+                source_type=provenance.source_type,
+                confidence=provenance.confidence,
+                origin_session=provenance.session,
+                author=provenance.author,
+                author_agent=provenance.author_agent,
+                source_ref=provenance.source_ref,
+            )
+        if relabelled is after:
+            self._current[old.memory_id] = after
+        else:
+            self._change(old, relabelled)
+
+    def _change(self, old: Revision, after: Revision) -> None:
+        # A memory made by this very write has no earlier revision that anybody could have seen.
+        fresh = old.memory_id not in self._stored
+        self._current[old.memory_id] = replace(
+            after,
+            revision=old.revision if fresh else self._stored[old.memory_id].revision + 1,
+            update_time=self._now,
+        )

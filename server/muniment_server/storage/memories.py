@@ -1,0 +1,252 @@
+"""Memories, their history, their vectors and postings: rows to values and back."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pgvector import HalfVector  # type: ignore[import-untyped]
+from psycopg.types.json import Jsonb
+
+from ..domain.model import (
+    MemoryFilter,
+    MemoryKind,
+    MemoryState,
+    PropertyValue,
+    Revision,
+    ScopeKind,
+    ScopeRow,
+    SourceType,
+    TrustLevel,
+)
+from .database import Row, UnitOfWork
+
+_COLUMNS = tuple(f.name for f in fields(Revision))
+_SCOPE_COLUMNS = tuple(f.name for f in fields(ScopeRow))
+
+
+def to_revision(row: Row) -> Revision:
+    """A row of `memory` or `memory_revision` as a value."""
+    values = {name: row[name] for name in _COLUMNS}
+    values["state"] = MemoryState(values["state"])
+    values["kind"] = MemoryKind(values["kind"])
+    values["trust"] = TrustLevel(values["trust"])
+    values["source_type"] = SourceType(values["source_type"])
+    values["tags"] = tuple(values["tags"])
+    values["tokens"] = tuple(values["tokens"])
+    values["properties"] = _properties(values["properties"])
+    return Revision(**values)
+
+
+def _properties(stored: Mapping[str, Any]) -> dict[str, PropertyValue]:
+    # jsonb knows one kind of number; a property's number is a double.
+    return {
+        key: float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        for key, value in stored.items()
+    }
+
+
+def to_scope(row: Row) -> ScopeRow:
+    """A row of `scope` as a value."""
+    values = {name: row[name] for name in _SCOPE_COLUMNS}
+    values["kind"] = ScopeKind(values["kind"])
+    return ScopeRow(**values)
+
+
+def _values(revision: Revision) -> dict[str, Any]:
+    values: dict[str, Any] = {name: getattr(revision, name) for name in _COLUMNS}
+    for name in ("state", "kind", "trust", "source_type"):
+        values[name] = int(values[name])
+    values["tags"] = list(revision.tags)
+    values["tokens"] = list(revision.tokens)
+    values["properties"] = Jsonb(dict(revision.properties))
+    return values
+
+
+async def lock_scopes(work: UnitOfWork, scope_ids: Iterable[UUID]) -> dict[UUID, ScopeRow]:
+    """Lock scopes for writing, always in the order of their ids."""
+    rows = await work.fetch("scope_lock", scope_ids=sorted(scope_ids))
+    return {row["scope_id"]: to_scope(row) for row in rows}
+
+
+async def read_scopes(work: UnitOfWork, scope_ids: Iterable[UUID]) -> dict[UUID, ScopeRow]:
+    """Read scopes without a lock."""
+    rows = await work.fetch("scope_read", scope_ids=sorted(scope_ids))
+    return {row["scope_id"]: to_scope(row) for row in rows}
+
+
+async def insert_scope(work: UnitOfWork, scope: ScopeRow, now: datetime) -> None:
+    """Queue the creation of a scope; does nothing when it exists."""
+    await work.send("scope_insert", **_scope_values(scope), now=now)
+
+
+async def update_scope(work: UnitOfWork, scope: ScopeRow, now: datetime) -> None:
+    """Queue the new state of a locked scope."""
+    await work.send("scope_update", **_scope_values(scope), now=now)
+
+
+def _scope_values(scope: ScopeRow) -> dict[str, Any]:
+    values: dict[str, Any] = {name: getattr(scope, name) for name in _SCOPE_COLUMNS}
+    values["kind"] = int(scope.kind)
+    return values
+
+
+async def write_candidates(
+    work: UnitOfWork, scope_id: UUID, statement_hashes: Sequence[bytes], slots: Sequence[str]
+) -> list[Revision]:
+    """Live memories that the items of a write may restate or replace; locked."""
+    rows = await work.fetch(
+        "write_candidates",
+        scope_id=scope_id,
+        statement_hashes=list(statement_hashes),
+        slots=list(slots),
+    )
+    return [to_revision(row) for row in rows]
+
+
+async def insert_memories(work: UnitOfWork, revisions: Sequence[Revision]) -> None:
+    """Queue the first revisions of new memories."""
+    await work.send_many("memory_insert", [_values(revision) for revision in revisions])
+
+
+async def change_memory(work: UnitOfWork, before: Revision, after: Revision) -> None:
+    """Queue a change of a locked memory; a new revision number keeps the earlier one as history."""
+    if after.revision != before.revision:
+        await work.send("revision_keep", memory_id=before.memory_id)
+    await work.send("memory_update", **_values(after))
+
+
+async def index_tokens(
+    work: UnitOfWork, scope_no: int, documents: Sequence[tuple[int, Mapping[int, int], int]]
+) -> None:
+    """Queue postings: per document its number, token hash → frequency, and its number of terms."""
+    tokens: list[int] = []
+    doc_nos: list[int] = []
+    tfs: list[int] = []
+    doc_terms: list[int] = []
+    for doc_no, frequencies, terms in documents:
+        for token, frequency in frequencies.items():
+            tokens.append(token)
+            doc_nos.append(doc_no)
+            tfs.append(min(frequency, 32767))
+            doc_terms.append(terms)
+    if tokens:
+        await work.send(
+            "posting_insert",
+            scope_no=scope_no,
+            tokens=tokens,
+            doc_nos=doc_nos,
+            tfs=tfs,
+            doc_terms=doc_terms,
+        )
+
+
+async def unindex_tokens(work: UnitOfWork, scope_no: int, revisions: Sequence[Revision]) -> None:
+    """Queue the removal of memories from the lexical index."""
+    tokens = sorted({token for revision in revisions for token in revision.tokens})
+    if tokens:
+        await work.send(
+            "posting_delete",
+            scope_no=scope_no,
+            tokens=tokens,
+            doc_nos=[revision.doc_no for revision in revisions],
+        )
+
+
+async def insert_embeddings(
+    work: UnitOfWork,
+    scope_no: int,
+    model_no: int,
+    vectors: Sequence[tuple[int, int, HalfVector, bytes]],
+) -> None:
+    """Queue vectors: document number, content revision, vector, seal."""
+    await work.send_many(
+        "embedding_insert",
+        [
+            {
+                "scope_no": scope_no,
+                "model_no": model_no,
+                "doc_no": doc_no,
+                "content_revision": content_revision,
+                "embedding": vector,
+                "seal": seal,
+            }
+            for doc_no, content_revision, vector, seal in vectors
+        ],
+    )
+
+
+async def lock_memories(work: UnitOfWork, memory_ids: Iterable[UUID]) -> dict[UUID, Revision]:
+    """Lock memories in the order of their ids (their scopes must be locked before)."""
+    rows = await work.fetch("memory_lock", memory_ids=sorted(memory_ids))
+    return {row["memory_id"]: to_revision(row) for row in rows}
+
+
+async def read_memories(work: UnitOfWork, memory_ids: Sequence[UUID]) -> list[tuple[Revision, bool]]:
+    """Current revisions, each with whether history contradicts that it is the newest."""
+    rows = await work.fetch("memory_read", memory_ids=list(memory_ids))
+    return [(to_revision(row), row["contradicted"]) for row in rows]
+
+
+async def read_revisions(work: UnitOfWork, memory_id: UUID, limit: int) -> list[Revision]:
+    """Earlier revisions of a memory, newest first."""
+    rows = await work.fetch("revision_read", memory_id=memory_id, limit=limit)
+    return [to_revision(row) for row in rows]
+
+
+async def scopes_of(work: UnitOfWork, memory_ids: Iterable[UUID]) -> dict[UUID, UUID]:
+    """The scope of each memory that exists in the tenant."""
+    rows = await work.fetch("memory_scopes", memory_ids=sorted(memory_ids))
+    return {row["memory_id"]: row["scope_id"] for row in rows}
+
+
+async def tombstones(work: UnitOfWork, memory_ids: Iterable[UUID]) -> dict[UUID, Row]:
+    """Tombstones of erased memories by id."""
+    rows = await work.fetch("tombstone_read", memory_ids=sorted(memory_ids))
+    return {row["memory_id"]: row for row in rows}
+
+
+def filter_values(restriction: MemoryFilter) -> dict[str, Any]:
+    """The parameters of the filter lines that recall, list and erase have in common."""
+    return {
+        "kinds": [int(kind) for kind in restriction.kinds] or None,
+        "states": [int(state) for state in restriction.states],
+        "source_types": [int(source) for source in restriction.source_types] or None,
+        "min_trust": int(restriction.min_trust or 0),
+        "slots": list(restriction.slots) or None,
+        "origin_sessions": list(restriction.sessions) or None,
+        "tags_any": list(restriction.tags_any) or None,
+        "tags_all": list(restriction.tags_all) or None,
+        "tags_none": list(restriction.tags_none) or None,
+        "properties": restriction.properties,
+        "create_start": restriction.create_time.start,
+        "create_end": restriction.create_time.end,
+        "valid_overlap_start": restriction.valid_time.start,
+        "valid_overlap_end": restriction.valid_time.end,
+        "valid_start_from": restriction.valid_start.start,
+        "valid_start_to": restriction.valid_start.end,
+    }
+
+
+async def list_memories(
+    work: UnitOfWork,
+    restriction: MemoryFilter,
+    *,
+    scope_id: UUID | None,
+    agent: str | None,
+    session: str | None,
+    after_id: UUID | None,
+    limit: int,
+) -> list[tuple[Revision, bool]]:
+    """One page of memories, newest first, each with whether history contradicts it."""
+    rows = await work.fetch(
+        "memory_list",
+        **filter_values(restriction),
+        scope_id=scope_id,
+        agent=agent,
+        session=session,
+        after_id=after_id,
+        limit=limit,
+    )
+    return [(to_revision(row), row["contradicted"]) for row in rows]

@@ -1,0 +1,108 @@
+"""The one statement of Recall."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from pgvector import HalfVector  # type: ignore[import-untyped]
+
+from ..domain.model import MemoryFilter, Revision
+from .database import UnitOfWork
+from .memories import filter_values, to_revision
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A memory found by Recall with what each leg gave; a leg that found nothing gave None."""
+
+    revision: Revision
+    contradicted: bool
+    score: float
+    cosine: float | None
+    relevance: float | None
+    vector_rank: int | None
+    bm25: float | None
+    lexical_share: float | None
+    lexical_rank: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRows:
+    """The candidates, best first, and how many memories of the scope were left out by what."""
+
+    candidates: list[Candidate]
+    total: int
+    other_state: int
+    expired: int
+    filtered: int
+    relevant: int
+    key_epoch: int | None
+
+
+async def recall(
+    work: UnitOfWork,
+    *,
+    scope_id: UUID,
+    scope_no: int,
+    agent: str | None,
+    session: str | None,
+    restriction: MemoryFilter,
+    model_no: int,
+    embedding: HalfVector | None,
+    tokens: Sequence[int],
+    cosine_low: float,
+    cosine_high: float,
+    vector_weight: float,
+    lexical_weight: float,
+    min_score: float,
+    fetch: int,
+    excluded: Sequence[UUID],
+    now: datetime,
+) -> RecallRows:
+    """Find the best `fetch` memories of a scope; see sql/recall.sql for what is counted and scored."""
+    rows = await work.fetch(
+        "recall",
+        **filter_values(restriction),
+        scope_id=scope_id,
+        scope_no=scope_no,
+        agent=agent,
+        session=session,
+        model_no=model_no,
+        embedding=embedding,
+        tokens=list(tokens),
+        cosine_low=cosine_low,
+        cosine_high=cosine_high,
+        vector_weight=vector_weight,
+        lexical_weight=lexical_weight,
+        min_score=min_score,
+        fetch=fetch,
+        rank_depth=max(200, fetch),
+        excluded=list(excluded),
+        now=now,
+    )
+    first: dict[str, Any] = rows[0]
+    return RecallRows(
+        candidates=[
+            Candidate(
+                revision=to_revision(row),
+                contradicted=row["contradicted"],
+                score=row["score"],
+                cosine=row["cosine"],
+                relevance=row["relevance"],
+                vector_rank=row["vector_rank"],
+                bm25=row["bm25"],
+                lexical_share=row["lexical_share"],
+                lexical_rank=row["lexical_rank"],
+            )
+            for row in rows
+            if row["memory_id"] is not None
+        ],
+        total=first["total"],
+        other_state=first["other_state"],
+        expired=first["expired"],
+        filtered=first["filtered"],
+        relevant=first["relevant"],
+        key_epoch=first["scope_epoch"],
+    )
