@@ -1,0 +1,105 @@
+"""Sixth stage: how much may run at once, and how large a request may be."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from typing import Final
+
+from muniment_server.domain.errors import Overloaded, RequestTooLarge, Unimplemented
+from muniment_server.interceptors.call import Call
+from muniment_server.interceptors.methods import MethodClass
+
+MAX_REQUEST_BYTES: Final = 4 * 1024 * 1024
+
+DEFAULT_LIMITS: Final[Mapping[MethodClass, int]] = {
+    MethodClass.RECALL: 64,
+    MethodClass.WRITE: 32,
+    MethodClass.ERASE: 8,
+    MethodClass.AUDIT: 16,
+    MethodClass.EXPORT: 4,
+}
+
+
+class Limiter:
+    """At most `limit` holders at once and at most `waiting` callers in line, first come first served."""
+
+    def __init__(self, limit: int, waiting: int) -> None:
+        self._limit = limit
+        self._waiting = waiting
+        self._held = 0
+        self._line: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def held(self) -> int:
+        """Slots taken."""
+        return self._held
+
+    async def acquire(self, patience: float) -> None:
+        """Take a slot, waiting for `patience` seconds at most. Raises Overloaded."""
+        if self._held < self._limit:
+            self._held += 1
+            return
+        if len(self._line) >= self._waiting:
+            raise Overloaded("line")
+        slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._line.append(slot)
+        try:
+            async with asyncio.timeout(patience):
+                await slot
+        except BaseException as error:
+            if slot.done() and not slot.cancelled():
+                # The slot was handed over in the same moment; it goes to the next in line.
+                self.release()
+            else:
+                self._line.remove(slot)
+            if isinstance(error, TimeoutError):
+                raise Overloaded("patience") from None
+            raise
+
+    def release(self) -> None:
+        """Give a slot back, or hand it to the first in line."""
+        while self._line:
+            slot = self._line.popleft()
+            if not slot.done():
+                slot.set_result(None)
+                return
+        self._held -= 1
+
+
+class LimitStage:
+    """Refuses what is too large, and what is too much at once.
+
+    A short line is allowed, so that a burst is served and not refused: four callers per slot, each
+    for half of its remaining time or one second, whichever is less.
+    """
+
+    name = "limits"
+
+    def __init__(
+        self,
+        limits: Mapping[MethodClass, int] = DEFAULT_LIMITS,
+        *,
+        waiting_per_slot: int = 4,
+        patience: float = 1.0,
+        max_request_bytes: int = MAX_REQUEST_BYTES,
+    ) -> None:
+        self.limiters = {
+            method_class: Limiter(limit, limit * waiting_per_slot)
+            for method_class, limit in {**DEFAULT_LIMITS, **limits}.items()
+        }
+        self._patience = patience
+        self._max_request_bytes = max_request_bytes
+
+    async def __call__(self, call: Call) -> object:
+        if len(call.raw) > self._max_request_bytes:
+            raise RequestTooLarge(self._max_request_bytes, len(call.raw))
+        if call.rule is None:
+            raise Unimplemented(call.method)
+        limiter = self.limiters[call.rule.method_class]
+        await limiter.acquire(min(self._patience, call.remaining() / 2))
+        try:
+            return await call.proceed()
+        finally:
+            limiter.release()

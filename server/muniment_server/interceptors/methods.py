@@ -1,0 +1,53 @@
+"""What each RPC needs: its permission and its class. A method that is missing here is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from muniment_server.identity.principal import Permission
+
+
+class MethodClass(StrEnum):
+    """Calls of one class share a deadline rule and a concurrency limit."""
+
+    RECALL = "recall"
+    WRITE = "write"
+    ERASE = "erase"
+    AUDIT = "audit"
+    EXPORT = "export"
+
+
+@dataclass(frozen=True, slots=True)
+class MethodRule:
+    """permissions: any one of them is enough; the first is the one named in a refusal."""
+
+    method_class: MethodClass
+    permissions: tuple[Permission, ...]
+
+
+_MEMORY: Final = "muniment.v1.MemoryService/"
+_AUDIT: Final = "muniment.v1.AuditService/"
+
+METHODS: Final[Mapping[str, MethodRule]] = MappingProxyType(
+    {
+        _MEMORY + "Write": MethodRule(MethodClass.WRITE, (Permission.WRITE,)),
+        _MEMORY + "Recall": MethodRule(MethodClass.RECALL, (Permission.RECALL,)),
+        _MEMORY + "Supersede": MethodRule(MethodClass.WRITE, (Permission.SUPERSEDE,)),
+        _MEMORY + "Erase": MethodRule(MethodClass.ERASE, (Permission.ERASE,)),
+        _MEMORY + "GetErasure": MethodRule(MethodClass.RECALL, (Permission.ERASE, Permission.AUDIT)),
+        _MEMORY + "GetMemory": MethodRule(MethodClass.RECALL, (Permission.RECALL,)),
+        _MEMORY + "ListMemories": MethodRule(MethodClass.RECALL, (Permission.RECALL,)),
+        _MEMORY + "ReportUse": MethodRule(MethodClass.WRITE, (Permission.RECALL,)),
+        _MEMORY + "Audit": MethodRule(MethodClass.AUDIT, (Permission.AUDIT,)),
+        _AUDIT + "GetRecall": MethodRule(MethodClass.AUDIT, (Permission.AUDIT,)),
+        _AUDIT + "ExportAudit": MethodRule(MethodClass.EXPORT, (Permission.AUDIT,)),
+    }
+)
+"""Rules by fully qualified method, without a leading slash."""
+
+UNGUARDED_PREFIXES: Final = ("/grpc.health.v1.Health/", "/grpc.reflection.")
+"""Services that pass around the chain: they need no credential and touch no tenant's data."""
