@@ -125,6 +125,8 @@ help: ## Show this list
 	$(UV) install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
 	$(UV) install --quiet --python $(BIN)/python --no-deps --no-build-isolation \
 		--editable . --editable clients/python
+	@# jieba's source makes newer Pythons warn when they first compile it: do that here, once.
+	@$(BIN)/python -W ignore -c 'import jieba'
 	@touch $@
 
 .tools/.installed: tools/requirements.txt
