@@ -46,6 +46,9 @@ class LeftOutReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LEFT_OUT_REASON_SOURCE_SHARE: _ClassVar[LeftOutReason]
     LEFT_OUT_REASON_SEAL_BROKEN: _ClassVar[LeftOutReason]
     LEFT_OUT_REASON_CHANGED: _ClassVar[LeftOutReason]
+    LEFT_OUT_REASON_STATE: _ClassVar[LeftOutReason]
+    LEFT_OUT_REASON_EXPIRED: _ClassVar[LeftOutReason]
+    LEFT_OUT_REASON_FILTERED: _ClassVar[LeftOutReason]
 RETRIEVAL_LEG_UNSPECIFIED: RetrievalLeg
 RETRIEVAL_LEG_VECTOR: RetrievalLeg
 RETRIEVAL_LEG_LEXICAL: RetrievalLeg
@@ -73,6 +76,9 @@ LEFT_OUT_REASON_NEAR_DUPLICATE: LeftOutReason
 LEFT_OUT_REASON_SOURCE_SHARE: LeftOutReason
 LEFT_OUT_REASON_SEAL_BROKEN: LeftOutReason
 LEFT_OUT_REASON_CHANGED: LeftOutReason
+LEFT_OUT_REASON_STATE: LeftOutReason
+LEFT_OUT_REASON_EXPIRED: LeftOutReason
+LEFT_OUT_REASON_FILTERED: LeftOutReason
 
 class LegScore(_message.Message):
     __slots__ = ("leg", "rank", "raw_score", "contribution")

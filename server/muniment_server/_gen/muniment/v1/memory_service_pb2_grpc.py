@@ -50,8 +50,9 @@ class MemoryServiceStub(object):
 
     Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
     INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
-    (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE, DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is
-    only returned when the store says so.
+    (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
+    SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+    says so.
     """
 
     def __init__(self, channel):
@@ -132,8 +133,9 @@ class MemoryServiceServicer(object):
 
     Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
     INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
-    (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE, DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is
-    only returned when the store says so.
+    (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
+    SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+    says so.
     """
 
     def Write(self, request, context):
@@ -145,7 +147,8 @@ class MemoryServiceServicer(object):
         every Recall that begins afterwards.
 
         Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-        ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT).
+        ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), UNAVAILABLE
+        (EMBEDDER_UNAVAILABLE: a memory is not stored without the vector it should have).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -323,8 +326,9 @@ class MemoryService(object):
 
     Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
     INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
-    (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE, DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is
-    only returned when the store says so.
+    (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
+    SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+    says so.
     """
 
     @staticmethod

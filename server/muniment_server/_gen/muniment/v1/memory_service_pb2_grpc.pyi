@@ -51,8 +51,9 @@ class MemoryServiceStub:
 
     Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
     INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
-    (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE, DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is
-    only returned when the store says so.
+    (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
+    SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+    says so.
     """
 
     @_typing.overload
@@ -68,7 +69,8 @@ class MemoryServiceStub:
     every Recall that begins afterwards.
 
     Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-    ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT).
+    ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), UNAVAILABLE
+    (EMBEDDER_UNAVAILABLE: a memory is not stored without the vector it should have).
     """
     Recall: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.RecallRequest, _memory_service_pb2.RecallResponse]
     """Finds what is relevant to a query, ranked, at most `limit` memories. Not paginated. Permission:
@@ -156,8 +158,9 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
 
     Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
     INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
-    (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE, DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is
-    only returned when the store says so.
+    (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
+    SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+    says so.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -170,7 +173,8 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     every Recall that begins afterwards.
 
     Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-    ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT).
+    ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), UNAVAILABLE
+    (EMBEDDER_UNAVAILABLE: a memory is not stored without the vector it should have).
     """
     Recall: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.RecallRequest, _memory_service_pb2.RecallResponse]  # type: ignore[assignment]
     """Finds what is relevant to a query, ranked, at most `limit` memories. Not paginated. Permission:
@@ -257,8 +261,9 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
 
     Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
     INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
-    (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE, DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is
-    only returned when the store says so.
+    (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
+    SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+    says so.
     """
 
     @_abc_1.abstractmethod
@@ -275,7 +280,8 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         every Recall that begins afterwards.
 
         Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-        ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT).
+        ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), UNAVAILABLE
+        (EMBEDDER_UNAVAILABLE: a memory is not stored without the vector it should have).
         """
 
     @_abc_1.abstractmethod
