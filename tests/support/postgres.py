@@ -59,11 +59,10 @@ class PostgresServer:
         self._make_template()
         name = f"test_{next(self._numbers)}"
         with psycopg.connect(self.superuser_conninfo(), autocommit=True) as connection:
-            connection.execute(
-                sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
-                    sql.Identifier(name), sql.Identifier(_TEMPLATE)
-                )
-            )
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE}".encode())
+            # A copy does not take the grants on the database itself along.
+            connection.execute(f"REVOKE ALL ON DATABASE {name} FROM PUBLIC".encode())
+            connection.execute(f"GRANT CONNECT ON DATABASE {name} TO {APP}, {MAINTENANCE}".encode())
         return PostgresDatabase(self, name)
 
     def drop(self, database: "PostgresDatabase") -> None:

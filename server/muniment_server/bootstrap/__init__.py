@@ -1,1 +1,26 @@
 """From a settings object to a database that can be served from."""
+
+from .errors import BootstrapError, DatabaseUnreachableError
+from .installation import (
+    DevKey,
+    Installation,
+    administration,
+    migrate_blocking,
+    prepare,
+    prepare_blocking,
+)
+from .targets import RoleSecrets, Where, derive_role_secrets
+
+__all__ = [
+    "BootstrapError",
+    "DatabaseUnreachableError",
+    "DevKey",
+    "Installation",
+    "RoleSecrets",
+    "Where",
+    "administration",
+    "derive_role_secrets",
+    "migrate_blocking",
+    "prepare",
+    "prepare_blocking",
+]

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +22,8 @@ from pathlib import Path
 import psutil
 import psycopg
 from psycopg.conninfo import make_conninfo
+
+from muniment_server.storage.roles import set_password
 
 from .account import Account, find_account, make_reachable
 from .errors import BootstrapError
@@ -91,14 +93,23 @@ class EmbeddedPostgres:
 
     home: holds `postgres/` (the data folder) and `run/` (socket, locks).
     password: of the superuser.
+    earlier: passwords the superuser may have had; it gets `password` when one of them still opens.
     settings: server settings on top of the fixed ones; for tests only.
     """
 
-    def __init__(self, home: Path, password: str, *, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        password: str,
+        *,
+        earlier: Sequence[str] = (),
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         self.home = home.resolve()
         self.data = self.home / "postgres"
         self.run = self.home / "run"
         self._password = password
+        self._earlier = tuple(earlier)
         self._settings = {**_SETTINGS, **(settings or {})}
         self._users = FileLock(self.run / "users.lock")
         self._process: subprocess.Popen[bytes] | None = None
@@ -280,6 +291,8 @@ class EmbeddedPostgres:
                 return
             except psycopg.OperationalError as error:
                 if "authentication failed" in str(error):
+                    if self._follow_rotation():
+                        return
                     raise BootstrapError(
                         f"The database in {self.data} was made with another master key. Put the master key "
                         "of this home back in its place and start again."
@@ -289,6 +302,15 @@ class EmbeddedPostgres:
                         f"The embedded PostgreSQL was not ready in {timeout:.0f} seconds: {self._last_line()}"
                     ) from None
             time.sleep(0.03)
+
+    def _follow_rotation(self) -> bool:
+        for password in self._earlier:
+            with suppress(psycopg.OperationalError):
+                old = self.conninfo(SUPERUSER, password, "postgres")
+                with psycopg.connect(old, autocommit=True) as connection:
+                    set_password(connection, SUPERUSER, scram_verifier(self._password))
+                return True
+        return False
 
     def _last_line(self) -> str:
         try:

@@ -8,17 +8,13 @@ import base64
 import hashlib
 import hmac
 import os
-from collections.abc import Callable
-
-DeriveSecret = Callable[[str], bytes]
-"""32 secret bytes for a label, always the same for the same master key."""
 
 _ITERATIONS = 4096
 
 
-def database_password(derive: DeriveSecret, role: str) -> str:
-    """The password of a role as 64 hexadecimal digits."""
-    return derive(f"database-role:{role}").hex()
+def database_password(secret: bytes) -> str:
+    """The password that a derived secret stands for: its hexadecimal digits."""
+    return secret.hex()
 
 
 def scram_verifier(password: str, *, salt: bytes | None = None) -> str:

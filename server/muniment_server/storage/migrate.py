@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -47,7 +47,7 @@ class Migration:
 
     version: int
     name: str
-    text: str
+    text: str = field(repr=False)
     sha256: str
 
     @classmethod

@@ -241,6 +241,22 @@ def set_password(connection: psycopg.Connection[Any], role: str, verifier: str) 
     )
 
 
+def check_settings(connection: psycopg.Connection[Any]) -> None:
+    """Raise RolesError unless unqualified names find the tables and types of the service."""
+    ((found,),) = _rows(
+        connection,
+        "SELECT coalesce(to_regclass('instance') = to_regclass(%s), false)"
+        " AND to_regtype('halfvec') IS NOT NULL",
+        (f"{SCHEMA}.instance",),
+    )
+    if not found:
+        login, schema = connection.info.user, extension_schema(connection)
+        raise RolesError(
+            f"The login {login!r} does not find the tables. Run: ALTER ROLE {login} SET search_path = "
+            f"{SCHEMA}, {schema}, pg_temp; ALTER ROLE {login} SET jit = off;"
+        )
+
+
 def database_exists(connection: psycopg.Connection[Any], name: str) -> bool:
     """Whether the server has a database of this name."""
     return _row(connection, "SELECT FROM pg_database WHERE datname = %s", (name,)) is not None

@@ -1,0 +1,99 @@
+"""Where the database is and with which logins it is reached."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import TupleRow
+
+from muniment_server.crypto.master import MasterKeyProvider
+from muniment_server.storage.roles import APP, MAINTENANCE
+
+from .embedded import SUPERUSER
+from .errors import BootstrapError, DatabaseUnreachableError
+from .passwords import database_password
+
+DATABASE = "muniment"
+"""Name of the embedded database."""
+
+_PERSONAL = ("user", "password", "passfile", "service", "sslcert", "sslkey", "sslpassword", "sslcertmode")
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where an installation lives.
+
+    home: folder of the embedded database.
+    database_url: a server of the operator's own; None means embedded.
+    maintenance_url: login of the scheduler where `database_url` is an ordinary login.
+    """
+
+    home: Path
+    database_url: str | None = field(default=None, repr=False)
+    maintenance_url: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleSecrets:
+    """Passwords by role, derived from the master key; `earlier` ones of the superuser, newest first."""
+
+    passwords: Mapping[str, str] = field(repr=False)
+    earlier: tuple[str, ...] = field(default=(), repr=False)
+
+
+async def derive_role_secrets(keys: MasterKeyProvider) -> RoleSecrets:
+    """Derive the passwords of the database roles.
+
+    A provider that also holds earlier master keys gives their passwords too, so that the roles follow a
+    rotation of the master key at the next start.
+    """
+    passwords = {
+        role: database_password(await keys.derive(_purpose(role))) for role in (SUPERUSER, APP, MAINTENANCE)
+    }
+    ids: tuple[str, ...] = getattr(keys, "key_ids", ())
+    earlier = [
+        database_password(await keys.derive(_purpose(SUPERUSER), key_id=key_id))
+        for key_id in ids
+        if key_id != keys.current_key_id
+    ]
+    return RoleSecrets(passwords, tuple(earlier))
+
+
+def _purpose(role: str) -> str:
+    return f"database-role:{role}"
+
+
+def with_login(conninfo: str, connection: psycopg.Connection[Any], user: str, password: str) -> str:
+    """The same server and database with another login; what belongs to the first login is left out."""
+    parameters: dict[str, Any] = {
+        key: value for key, value in conninfo_to_dict(conninfo).items() if key not in _PERSONAL
+    }
+    parameters["dbname"] = connection.info.dbname
+    return make_conninfo(**parameters, user=user, password=password)
+
+
+@contextmanager
+def connected(conninfo: str, what: str) -> Iterator[psycopg.Connection[TupleRow]]:
+    """A connection in autocommit mode. `what` names it in errors, e.g. the setting it comes from.
+
+    Raises BootstrapError for a malformed string (which is not repeated: it may hold a password) and
+    DatabaseUnreachableError when the server does not answer or refuses the login.
+    """
+    try:
+        parameters: dict[str, Any] = {**conninfo_to_dict(conninfo)}
+    except psycopg.Error:
+        raise BootstrapError(
+            f"{what} is not a connection string. It looks like postgresql://login:password@host:5432/database."
+        ) from None
+    parameters.setdefault("connect_timeout", "10")
+    try:
+        connection = psycopg.connect(make_conninfo(**parameters), autocommit=True)
+    except psycopg.OperationalError as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else "no answer"
+        raise DatabaseUnreachableError(f"The database of {what} cannot be used: {first}") from None
+    with connection:
+        yield connection

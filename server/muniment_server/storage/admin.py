@@ -1,0 +1,281 @@
+"""What the owner of the schema reads and writes: the instance, tenants, credentials.
+
+These are acts of an operator, over a connection that may act as `muniment_owner`; none of them is
+reachable through the service. Blocking; every function is one transaction.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Protocol
+from uuid import UUID
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import DictRow, dict_row
+
+from muniment_server.domain.ids import new_id
+from muniment_server.domain.model import SourceType, TrustLevel
+
+from .hints import CHANNEL, Hint, HintKind
+from .migrate import locked_as_owner
+from .roles import OWNER, SCHEMA, extension_schema
+
+
+class AdminError(Exception):
+    """An act of the operator is not possible; the message is one line that says why."""
+
+
+class ModelMismatchError(AdminError):
+    """The configured embedding model is not the one of this installation."""
+
+
+class Model(Protocol):
+    """What identifies an embedding model."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def digest(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRow:
+    """The identity of an installation, and the embedding model it was started with.
+
+    restore_epoch: how often a restore was declared.
+    """
+
+    instance_id: UUID
+    model_no: int
+    restore_epoch: int
+    name: str
+    digest: str
+    dimension: int
+
+
+@dataclass(frozen=True, slots=True)
+class TenantRow:
+    """A tenant."""
+
+    tenant_id: UUID
+    name: str
+    create_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewCredential:
+    """An API key to be stored. secret_digest: SHA-256 of its secret; expire_time: None means never."""
+
+    public_id: str
+    secret_digest: bytes = field(repr=False)
+    label: str
+    tenants: Sequence[str]
+    permissions: Sequence[str]
+    source_types: Sequence[SourceType]
+    max_trust: TrustLevel
+    subject: str | None = None
+    agent: str | None = None
+    expire_time: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialRow:
+    """A stored API key as operators see it; its digest stays in the database."""
+
+    credential_id: UUID
+    public_id: str
+    label: str
+    tenant_names: tuple[str, ...]
+    permissions: tuple[str, ...]
+    source_types: tuple[SourceType, ...]
+    max_trust: TrustLevel
+    subject: str | None
+    agent: str | None
+    create_time: datetime
+    expire_time: datetime | None
+    revoke_time: datetime | None
+
+
+@contextmanager
+def as_owner(connection: psycopg.Connection[Any]) -> Iterator[psycopg.Cursor[DictRow]]:
+    """A transaction that acts as the owner of the schema; rows are dictionaries."""
+    path = sql.SQL("SET LOCAL search_path = {}, {}, pg_temp").format(
+        sql.Identifier(SCHEMA), sql.Identifier(extension_schema(connection))
+    )
+    with connection.transaction(), connection.cursor(row_factory=dict_row) as cursor:
+        cursor.execute(f"SET LOCAL ROLE {OWNER}".encode())
+        cursor.execute(path)
+        yield cursor
+
+
+def read_instance(connection: psycopg.Connection[Any]) -> InstanceRow | None:
+    """The instance row; every role of the service may read it. None before the first start."""
+    with connection.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(
+            sql.SQL(
+                "SELECT i.instance_id, i.model_no, i.restore_epoch, m.name, m.digest, m.dimension"
+                " FROM {schema}.instance i JOIN {schema}.embedding_model m ON m.model_no = i.model_no"
+            ).format(schema=sql.Identifier(SCHEMA))
+        ).fetchone()
+    return InstanceRow(**row) if row else None
+
+
+def check_model(instance: InstanceRow, model: Model) -> None:
+    """Raise ModelMismatchError unless `model` is the one whose vectors are stored."""
+    if (instance.name, instance.digest, instance.dimension) == (model.name, model.digest, model.dimension):
+        return
+    raise ModelMismatchError(
+        f"This installation holds vectors of the embedding model {_describe(instance)}, but the configured "
+        f"embedder is {_describe(model)}. Vectors of two models cannot be compared: configure the first "
+        "model again, or start a new installation."
+    )
+
+
+def _describe(model: Model) -> str:
+    return f"{model.name!r} ({model.dimension} dimensions, file {model.digest[:12]})"
+
+
+def ensure_instance(connection: psycopg.Connection[Any], model: Model) -> InstanceRow:
+    """Write the instance row at the first start, compare the model at every later one.
+
+    Raises ModelMismatchError.
+    """
+    with locked_as_owner(connection):
+        instance = read_instance(connection)
+        if instance is None:
+            now = datetime.now(UTC)
+            instance = InstanceRow(new_id(), 1, 0, model.name, model.digest, model.dimension)
+            connection.execute(
+                "INSERT INTO embedding_model (model_no, name, digest, dimension, create_time)"
+                " VALUES (%s, %s, %s, %s, %s)",
+                (1, model.name, model.digest, model.dimension, now),
+            )
+            connection.execute(
+                "INSERT INTO instance (instance_id, model_no, restore_epoch, create_time)"
+                " VALUES (%s, %s, %s, %s)",
+                (instance.instance_id, 1, 0, now),
+            )
+    check_model(instance, model)
+    return instance
+
+
+def create_tenant(connection: psycopg.Connection[Any], name: str) -> TenantRow:
+    """Make a tenant. The name's form is the caller's business. Raises AdminError when it is taken."""
+    with as_owner(connection) as cursor:
+        return _insert_tenant(cursor, name)
+
+
+def create_first_tenant(connection: psycopg.Connection[Any], name: str, key: NewCredential) -> bool:
+    """Make a tenant and a key for it, unless there is any tenant already; tells whether it did."""
+    with locked_as_owner(connection), connection.cursor(row_factory=dict_row) as cursor:
+        if cursor.execute("SELECT FROM tenant LIMIT 1").fetchone() is not None:
+            return False
+        _insert_tenant(cursor, name)
+        _insert_credential(cursor, key)
+        return True
+
+
+def _insert_tenant(cursor: psycopg.Cursor[DictRow], name: str) -> TenantRow:
+    tenant = TenantRow(new_id(), name, datetime.now(UTC))
+    cursor.execute(
+        "INSERT INTO tenant (tenant_id, name, create_time) VALUES (%s, %s, %s) ON CONFLICT (name) DO NOTHING",
+        (tenant.tenant_id, tenant.name, tenant.create_time),
+    )
+    if cursor.rowcount == 0:
+        raise AdminError(f"The tenant {name!r} exists already.")
+    return tenant
+
+
+def list_tenants(connection: psycopg.Connection[Any]) -> list[TenantRow]:
+    """All tenants by name."""
+    with as_owner(connection) as cursor:
+        cursor.execute("SELECT tenant_id, name, create_time FROM tenant ORDER BY name")
+        return [TenantRow(**row) for row in cursor.fetchall()]
+
+
+def create_credential(connection: psycopg.Connection[Any], new: NewCredential) -> UUID:
+    """Store an API key and return its id. Raises AdminError when a tenant does not exist."""
+    with as_owner(connection) as cursor:
+        return _insert_credential(cursor, new)
+
+
+def _insert_credential(cursor: psycopg.Cursor[DictRow], new: NewCredential) -> UUID:
+    credential_id = new_id()
+    cursor.execute(
+        "SELECT tenant_id, name FROM tenant WHERE name = ANY(%s) ORDER BY name", (list(new.tenants),)
+    )
+    tenants: Mapping[str, UUID] = {row["name"]: row["tenant_id"] for row in cursor.fetchall()}
+    for name in new.tenants:
+        if name not in tenants:
+            raise AdminError(f"There is no tenant {name!r}. Make it with `muniment tenants create {name}`.")
+    cursor.execute(
+        "INSERT INTO credential (credential_id, public_id, secret_digest, label, tenant_ids, tenant_names,"
+        " permissions, source_types, max_trust, subject, agent, create_time, expire_time)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+        (
+            credential_id,
+            new.public_id,
+            new.secret_digest,
+            new.label,
+            list(tenants.values()),
+            list(tenants),
+            list(new.permissions),
+            [int(source) for source in new.source_types],
+            int(new.max_trust),
+            new.subject,
+            new.agent,
+            datetime.now(UTC),
+            new.expire_time,
+        ),
+    )
+    return credential_id
+
+
+def list_credentials(connection: psycopg.Connection[Any], tenant: str | None = None) -> list[CredentialRow]:
+    """All API keys, newest first; those of one tenant if it is named."""
+    with as_owner(connection) as cursor:
+        cursor.execute(
+            "SELECT credential_id, public_id, label, tenant_names, permissions, source_types, max_trust,"
+            " subject, agent, create_time, expire_time, revoke_time FROM credential"
+            " WHERE %(tenant)s::text IS NULL OR %(tenant)s = ANY(tenant_names)"
+            " ORDER BY create_time DESC, credential_id",
+            {"tenant": tenant},
+        )
+        return [
+            CredentialRow(
+                **{
+                    **row,
+                    "tenant_names": tuple(row["tenant_names"]),
+                    "permissions": tuple(row["permissions"]),
+                    "source_types": tuple(SourceType(number) for number in row["source_types"]),
+                    "max_trust": TrustLevel(row["max_trust"]),
+                }
+            )
+            for row in cursor.fetchall()
+        ]
+
+
+def revoke_credential(connection: psycopg.Connection[Any], public_id: str) -> datetime:
+    """Revoke an API key for good and tell the running servers; returns since when it is revoked.
+
+    Revoking twice keeps the first time. Raises AdminError when there is no such key.
+    """
+    with as_owner(connection) as cursor:
+        cursor.execute(
+            "UPDATE credential SET revoke_time = coalesce(revoke_time, %s) WHERE public_id = %s"
+            " RETURNING revoke_time",
+            (datetime.now(UTC), public_id),
+        )
+        row = cursor.fetchone()
+        if row is None:
+            raise AdminError("There is no API key with this id. `muniment keys list` shows the ids.")
+        hint = Hint(HintKind.CREDENTIAL_CHANGED, (public_id,))
+        cursor.execute("SELECT pg_notify(%s, %s)", (CHANNEL, hint.payload()))
+        revoke_time: datetime = row["revoke_time"]
+        return revoke_time
