@@ -61,8 +61,8 @@ class Principal:
 class CallContext:
     """One authenticated call.
 
-    request_id: id of this call, answered in metadata `muniment-request-id`; not the caller's
-        idempotency key, which is a field of the message.
+    request_id: id of this call, 32 hexadecimal digits, answered in metadata `muniment-request-id`; not
+        the caller's idempotency key, which is a field of the message.
     trace_id, span_id: 32 and 16 hexadecimal digits; always set.
     deadline: instant on the clock of time.monotonic() at which the answer must be out.
     client: name and version the client gave, if well-formed.

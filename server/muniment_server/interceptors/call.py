@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
-import uuid
 from collections.abc import Awaitable, Sequence
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, TypeAlias, cast
 
 import grpc
 from google.protobuf.message import Message
@@ -16,7 +16,7 @@ from muniment_server.interceptors.methods import MethodRule
 
 REQUEST_ID_KEY: Final = "muniment-request-id"
 
-ServicerContext = grpc.aio.ServicerContext[Any, Any]
+ServicerContext: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 
 class Call:
@@ -68,7 +68,7 @@ class Call:
         self.metadata = cast("Sequence[tuple[str, str | bytes]]", context.invocation_metadata() or ())
         self.started = time.perf_counter()
         self.deadline = float("inf")
-        self.request_id = str(uuid.uuid4())
+        self.request_id = os.urandom(16).hex()
         self.trace_id = ""
         self.span_id = ""
         self.message: Message | None = None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import grpc
 from google.protobuf.message import Message
@@ -29,8 +29,8 @@ from muniment_server.telemetry import names
 
 MAX_RESPONSE_BYTES: Final = 4 * 1024 * 1024
 
-Handler = grpc.RpcMethodHandler[Any, Any]
-Continuation = Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]]
+Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+Continuation: TypeAlias = Callable[[grpc.HandlerCallDetails], "Awaitable[Handler | None]"]
 
 
 class ResponseTooLargeError(Exception):
@@ -50,7 +50,14 @@ def stages(
     return (telemetry, errors, deadline, authentication, permission, limits, validation)
 
 
-class Chain(grpc.aio.ServerInterceptor[Any, Any]):
+if TYPE_CHECKING:
+    _Interceptor = grpc.aio.ServerInterceptor[Any, Any]
+else:
+    # Generic in the stubs only.
+    _Interceptor = grpc.aio.ServerInterceptor
+
+
+class Chain(_Interceptor):
     """Wraps every handler in the stages; handlers must be asynchronous.
 
     Health and reflection pass around it. Methods that do not exist, and methods that read a stream

@@ -1,0 +1,199 @@
+"""The gRPC server's life: options, TLS, health, reflection, signals, and an orderly end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import grpc
+from grpc_health.v1 import health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from muniment_server.health import Health
+from muniment_server.telemetry.logs import describe_exception
+
+_log = logging.getLogger("muniment.server")
+
+Result = TypeVar("Result")
+
+MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
+_HEALTH_SERVICE: Final = "grpc.health.v1.Health"
+
+OPTIONS: Final[tuple[tuple[str, int], ...]] = (
+    # One MiB above the documented limit: what is slightly too large gets an answer that names the
+    # limit instead of the transport's own error, which carries no details.
+    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES + 1024 * 1024),
+    ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+    # Clients may ping every 30 s, also without a call; the default of 5 min answers with GOAWAY.
+    ("grpc.http2.min_ping_interval_without_data_ms", 30_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+    # Connections end after a while, so that clients spread anew over the servers there are then.
+    ("grpc.max_connection_age_ms", 30 * 60_000),
+    ("grpc.max_connection_age_grace_ms", 60_000),
+    ("grpc.max_connection_idle_ms", 15 * 60_000),
+)
+
+
+class ServerError(Exception):
+    """The server cannot start; the text is one line that says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """PEM files. client_ca: with it, clients must show a certificate that it signed."""
+
+    certificate: Path
+    key: Path
+    client_ca: Path | None = None
+
+    def credentials(self) -> grpc.ServerCredentials:
+        """Read the files. Raises ServerError."""
+        try:
+            pair = (self.key.read_bytes(), self.certificate.read_bytes())
+            authority = self.client_ca.read_bytes() if self.client_ca is not None else None
+        except OSError as error:
+            raise ServerError(f"cannot read the TLS file {error.filename}: {error.strerror}") from error
+        return grpc.ssl_server_credentials(
+            [pair], root_certificates=authority, require_client_auth=authority is not None
+        )
+
+
+class GrpcServer:
+    """One grpc.aio server with health and reflection.
+
+    register: adds the servicers. services: their full names. listen: `host:port`, port 0 for any;
+    `port` tells the one chosen. Must be made, started and stopped in one running event loop.
+    """
+
+    def __init__(
+        self,
+        *,
+        listen: str,
+        register: Callable[[grpc.aio.Server], None],
+        services: Sequence[str],
+        health: Health,
+        interceptors: Sequence[Any] = (),
+        tls: TlsFiles | None = None,
+        reflect: bool = False,
+        reuse_port: bool = False,
+        max_concurrent_rpcs: int | None = 2000,
+        drain_delay: float = 1.0,
+        grace: float = 15.0,
+    ) -> None:
+        self.port = 0
+        self.health = health
+        self._listen = listen
+        self._tls = tls
+        self._drain_delay = drain_delay
+        self._grace = grace
+        self._stopping = asyncio.Event()
+        self._hurry = asyncio.Event()
+        self._stopped = False
+        self._callbacks: list[tuple[str, Callable[[], Awaitable[None]]]] = []
+        self._server = grpc.aio.server(
+            interceptors=list(interceptors),
+            # Without it two servers would share a port unnoticed.
+            options=(*OPTIONS, ("grpc.so_reuseport", int(reuse_port))),
+            maximum_concurrent_rpcs=max_concurrent_rpcs,
+        )
+        register(self._server)
+        health_pb2_grpc.add_HealthServicer_to_server(health, self._server)
+        if reflect:
+            reflection.enable_server_reflection(
+                (*services, _HEALTH_SERVICE, reflection.SERVICE_NAME), self._server
+            )
+
+    def on_stop(self, name: str, callback: Callable[[], Awaitable[None]]) -> None:
+        """Run `callback` after the last call has ended; several run in the order they were added.
+
+        Add background tasks first, then telemetry, then pools.
+        """
+        self._callbacks.append((name, callback))
+
+    async def start(self) -> None:
+        """Bind, run the first health checks, and serve. Raises ServerError."""
+        try:
+            if self._tls is not None:
+                self.port = self._server.add_secure_port(self._listen, self._tls.credentials())
+            else:
+                self.port = self._server.add_insecure_port(self._listen)
+        except RuntimeError as error:
+            raise ServerError(
+                f"cannot listen on {self._listen}: the address is in use or not this machine's"
+            ) from error
+        if self.port == 0:
+            raise ServerError(f"cannot listen on {self._listen}: the address is in use or not this machine's")
+        await self._server.start()
+        await self.health.start()
+        _log.info(
+            "listening on %s (port %d, %s)", self._listen, self.port, "TLS" if self._tls else "plaintext"
+        )
+
+    def request_stop(self) -> None:
+        """Ask for an orderly stop; asking again cuts short what is still waited for."""
+        if self._stopping.is_set():
+            self._hurry.set()
+        self._stopping.set()
+
+    async def serve(self) -> None:
+        """Serve until SIGTERM, SIGINT or `request_stop`, then stop. A second signal hurries."""
+        loop = asyncio.get_running_loop()
+        handled = (signal.SIGTERM, signal.SIGINT)
+        for number in handled:
+            loop.add_signal_handler(number, self.request_stop)
+        try:
+            await self._stopping.wait()
+            await self.stop()
+        finally:
+            for number in handled:
+                loop.remove_signal_handler(number)
+
+    async def stop(self) -> None:
+        """NOT_SERVING, wait for that to be noticed, let calls finish, run the callbacks."""
+        if self._stopped:
+            return
+        self._stopped = True
+        _log.info("stopping: no longer ready")
+        self.health.drain()
+        await self._patience(self._drain_delay)
+        await self.health.close()
+        # New calls are refused from here on; running ones have `grace` seconds.
+        ending = asyncio.create_task(self._server.stop(self._grace))
+        hurry = asyncio.create_task(self._hurry.wait())
+        await asyncio.wait({ending, hurry}, return_when=asyncio.FIRST_COMPLETED)
+        if not ending.done():
+            await self._server.stop(None)
+        await ending
+        hurry.cancel()
+        for name, callback in self._callbacks:
+            try:
+                await callback()
+            except Exception as error:  # noqa: BLE001 - one part's fault must not keep the others open
+                _log.error("stopping %s failed: %s", name, describe_exception(error))
+        _log.info("stopped")
+
+    async def _patience(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._hurry.wait()
+        except TimeoutError:
+            return
+
+
+def run(main: Coroutine[Any, Any, Result], *, use_uvloop: bool = False) -> Result:
+    """Run the process's main coroutine, on uvloop if asked for. Raises ServerError without it."""
+    factory = None
+    if use_uvloop:
+        try:
+            import uvloop
+        except ImportError as error:
+            main.close()
+            raise ServerError("uvloop is not installed; leave MUNIMENT_UVLOOP unset") from error
+        factory = uvloop.new_event_loop
+    with asyncio.Runner(loop_factory=factory) as runner:
+        return runner.run(main)
