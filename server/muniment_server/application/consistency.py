@@ -10,9 +10,14 @@ import binascii
 import hmac
 from datetime import datetime
 
-from ..audit.events import to_micros
-from ..crypto.keys import TenantKey
-from ..domain.errors import ConsistencyTokenExpired, ConsistencyTokenForeign, ConsistencyTokenInvalid
+from muniment_server.audit.events import to_micros
+from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.errors import (
+    ConsistencyTokenExpired,
+    ConsistencyTokenForeign,
+    ConsistencyTokenInvalid,
+)
+
 from .services import Instance
 
 _VERSION = 1

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from ..crypto.keys import ScopeKey, TenantKey
-from ..domain.errors import MemoryErased, RequestIdPayloadMismatch
-from ..storage.database import UnitOfWork
+from muniment_server.crypto.scope_key import ScopeKey
+from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.errors import MemoryErased, RequestIdPayloadMismatch
+from muniment_server.storage.database import UnitOfWork
 
 _PURPOSE = "request"
 _KIND = "response"

@@ -1,28 +1,35 @@
 """Turns validated items into what a transaction can store: stamped, embedded, hashed, encrypted."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pgvector import HalfVector  # type: ignore[import-untyped]
+import numpy as np
+from pgvector import HalfVector
 
-from ..crypto.keys import ScopeKey
-from ..domain.errors import FieldViolation, InvalidRequest, SourceNotAllowed
-from ..domain.ids import new_id
-from ..domain.model import (
-    DEFAULT_TRUST,
-    NewMemory,
-    Provenance,
-    SourceType,
+from muniment_server.crypto.scope_key import ScopeKey
+from muniment_server.domain.errors import (
+    EmbedderUnavailable,
+    FieldViolation,
+    InvalidRequest,
+    Overloaded,
+    SourceNotAllowed,
 )
-from ..domain.statement import check_text, normalise_statement
-from ..domain.write_plan import PreparedItem
-from ..embedding.batching import EmbeddingService
-from ..embedding.vectors import from_bytes
-from ..identity.principal import CallContext
-from ..retrieval.analysis import ANALYZER_VERSION, analyze
+from muniment_server.domain.ids import new_id
+from muniment_server.domain.model import DEFAULT_TRUST, NewMemory, Provenance, SourceType
+from muniment_server.domain.statement import check_text, normalise_statement
+from muniment_server.domain.write_plan import PreparedItem
+from muniment_server.embedding.batching import EmbeddingService
+from muniment_server.embedding.errors import EmbedderOverloaded, EmbeddingError
+from muniment_server.identity.principal import CallContext
+from muniment_server.retrieval.analysis import ANALYZER_VERSION, Analyzer
+
 from .sealing import encrypt_content
+
+_analyzer = Analyzer()
+_INLINE_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,26 +95,47 @@ async def vectors(embeddings: EmbeddingService, items: Sequence[NewMemory]) -> l
     Raises EmbedderUnavailable or Overloaded; then nothing may be stored.
     """
     wanted = [index for index, item in enumerate(items) if item.embedding is None]
-    made = await embeddings.passages([items[index].content for index in wanted])
+    try:
+        made = await embeddings.passages([items[index].content for index in wanted])
+    except EmbedderOverloaded:
+        raise Overloaded("embedder") from None
+    except EmbeddingError as error:
+        raise EmbedderUnavailable() from error
     result: list[HalfVector | None] = [
-        from_bytes(item.embedding) if item.embedding is not None else None for item in items
+        given_vector(item.embedding) if item.embedding is not None else None for item in items
     ]
-    for index, vector in zip(wanted, made, strict=True):
-        result[index] = vector
+    for index, embedded in zip(wanted, made, strict=True):
+        result[index] = HalfVector(embedded.vector) if embedded.vector is not None else None
     return result
+
+
+def given_vector(raw: bytes) -> HalfVector:
+    """A caller's vector (float32, little endian); its model and length were checked with the request."""
+    return HalfVector(np.frombuffer(raw, dtype="<f4"))
+
+
+async def analyse(items: Sequence[NewMemory]) -> list[Counter[str]]:
+    """The index terms of each item with their frequencies; long texts leave the event loop alone."""
+
+    def count() -> list[Counter[str]]:
+        return [Counter(_analyzer.analyze(item.content)) for item in items]
+
+    if sum(len(item.content) for item in items) > _INLINE_CHARACTERS:
+        return await asyncio.to_thread(count)
+    return count()
 
 
 def prepare(
     key: ScopeKey,
     items: Sequence[NewMemory],
     provenances: Sequence[Provenance],
+    analysed: Sequence[Counter[str]],
     vectors: Sequence[HalfVector | None],
 ) -> list[Prepared]:
     """Hash and encrypt under the scope's key. Cheap enough to be done again with another key."""
     prepared = []
-    for item, provenance, vector in zip(items, provenances, vectors, strict=True):
+    for item, provenance, terms, vector in zip(items, provenances, analysed, vectors, strict=True):
         memory_id = new_id()
-        terms = Counter(analyze(item.content))
         hashes = key.token_hashes(list(terms))
         prepared.append(
             Prepared(

@@ -8,45 +8,49 @@ from enum import IntEnum
 from typing import Any
 from uuid import UUID
 
-from pgvector import HalfVector  # type: ignore[import-untyped]
+from pgvector import HalfVector
 
-from ..audit.events import AuditAction, AuditOutcome, to_millionths
-from ..crypto.errors import CiphertextInvalid
-from ..crypto.keys import ScopeKey, TenantKey
-from ..domain.errors import FieldViolation, InvalidRequest, MunimentError, Unimplemented
-from ..domain.ids import new_id
-from ..domain.model import Memory, MemoryFilter, RetrievalLeg, Scope
-from ..domain.packing import PackedContext, PackItem, pack
-from ..domain.statement import check_text
-from ..embedding.errors import EmbeddingError
-from ..embedding.vectors import from_bytes
-from ..identity.principal import CallContext
-from ..retrieval.analysis import analyze_query
-from ..storage.database import UnitOfWork
-from ..storage.recall import Candidate, RecallRows
-from ..storage.recall import recall as find
-from ..telemetry import names
-from ..telemetry.spans import (
+from muniment_server.audit.events import AuditAction, to_millionths
+from muniment_server.crypto.errors import CiphertextInvalid
+from muniment_server.crypto.scope_key import ScopeKey
+from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.errors import FieldViolation, InvalidRequest, MunimentError, Unimplemented
+from muniment_server.domain.ids import new_id
+from muniment_server.domain.model import Memory, MemoryFilter, RetrievalLeg, Scope
+from muniment_server.domain.packing import PackedContext, PackItem, pack
+from muniment_server.domain.statement import check_text
+from muniment_server.embedding.errors import EmbeddingError
+from muniment_server.identity.principal import CallContext
+from muniment_server.retrieval.analysis import Analyzer
+from muniment_server.storage.database import UnitOfWork
+from muniment_server.storage.recall import Candidate, RecallRows
+from muniment_server.storage.recall import recall as find
+from muniment_server.telemetry import names
+from muniment_server.telemetry.instruments import metrics
+from muniment_server.telemetry.spans import (
     ActiveSpan,
     embeddings_span,
     leg_span,
     memory_span,
-    metrics,
     pack_span,
     record_offered,
 )
+
 from .consistency import check_token, issue_token
-from .scoping import bind_scope, scope_number
+from .preparing import given_vector
+from .scoping import EpochChanged, bind_scope, reading_key, scope_number
 from .sealing import is_genuine, open_content
 from .services import Services
 from .views import to_memory
 
+_analyzer = Analyzer()
 DEFAULT_LIMIT = 10
 MAX_ANSWER_BYTES = 3_500_000
 TOKENIZER = "estimate-1"
 _SPARE = 5
 _MEMORY_OVERHEAD = 2_048
 _EMBED_SHARE = 0.6
+ACTIVE = MemoryFilter()
 LEGS = (RetrievalLeg.VECTOR, RetrievalLeg.LEXICAL)
 
 
@@ -95,7 +99,7 @@ class RecallCommand:
     scope: Scope
     query: str
     query_embedding: bytes | None = None
-    restriction: MemoryFilter = MemoryFilter()
+    restriction: MemoryFilter = ACTIVE
     limit: int = DEFAULT_LIMIT
     min_score: float | None = None
     token_budget: int | None = None
@@ -105,7 +109,7 @@ class RecallCommand:
 
 @dataclass(frozen=True, slots=True)
 class LegScore:
-    """What one leg gave: rank from 1 (None beyond the depth that is ranked), raw score, share of the score."""
+    """What one leg gave: rank from 1 (None beyond the ranked depth), raw score, share of the score."""
 
     leg: RetrievalLeg
     rank: int | None
@@ -176,13 +180,15 @@ async def recall(services: Services, context: CallContext, command: RecallComman
     ) as span:
         span.content(names.GEN_AI_MEMORY_QUERY_TEXT, lambda: command.query)
         embedded = await _embed(services, context, command)
+        epoch: int | None = None
         while True:
-            key = await services.keys.current(context.tenant_id, scope_id)
+            key = await reading_key(services.keys, context.tenant_id, scope_id, epoch)
             query = _aim(services, command, key, embedded)
-            answer = await _answer(services, context, command, tenant_key, key, scope_id, query)
-            if answer is not None:
+            try:
+                answer = await _answer(services, context, command, tenant_key, key, scope_id, query)
                 break
-            services.keys.drop(context.tenant_id, scope_id)
+            except EpochChanged as change:
+                epoch = change.epoch
         _trace(span, command, query, answer)
     services.on_recorded(context.tenant_id)
     return answer
@@ -232,7 +238,7 @@ async def _embed(
     if RetrievalLeg.VECTOR not in command.legs:
         return None, []
     if command.query_embedding is not None:
-        return from_bytes(command.query_embedding), []
+        return given_vector(command.query_embedding), []
 
     def without(reason: DegradationReason) -> tuple[None, list[Degradation]]:
         return None, [Degradation(Stage.QUERY_EMBEDDING, RetrievalLeg.VECTOR, reason)]
@@ -241,16 +247,16 @@ async def _embed(
     with embeddings_span("muniment", model.name, dimensions=model.dimension, batch_size=1) as span:
         try:
             async with asyncio.timeout(context.remaining() * _EMBED_SHARE):
-                vector = await services.embeddings.query(command.query)
+                embedded = await services.embeddings.query(command.query)
         except TimeoutError:
             span.fail("timeout")
             return without(DegradationReason.DEADLINE)
         except (EmbeddingError, MunimentError) as error:
             span.fail(type(error).__name__)
             return without(DegradationReason.EMBEDDER_UNAVAILABLE)
-    if vector is None:
+    if embedded.vector is None:
         return without(DegradationReason.QUERY_NOT_COVERED)
-    return vector, []
+    return HalfVector(embedded.vector), []
 
 
 def _aim(
@@ -262,7 +268,7 @@ def _aim(
     vector, degraded = embedded
     query = _Query(vector=vector, degraded=list(degraded))
     if key is not None and RetrievalLeg.LEXICAL in command.legs and command.query:
-        query.tokens = key.token_hashes(list(dict.fromkeys(analyze_query(command.query))))
+        query.tokens = key.token_hashes(_analyzer.analyze_query(command.query))
     calibration = services.embeddings.model.calibration
     if vector is not None and query.tokens:
         query.vector_weight = calibration.vector_weight
@@ -282,8 +288,7 @@ async def _answer(
     key: ScopeKey | None,
     scope_id: UUID,
     query: _Query,
-) -> Recalled | None:
-    """None when the scope was erased while the query was prepared with its old key."""
+) -> Recalled:
     calibration = services.embeddings.model.calibration
     min_score = calibration.min_score if command.min_score is None else command.min_score
     now = services.clock()
@@ -295,36 +300,22 @@ async def _answer(
             while True:
                 rows = await _find(services, work, command, scope_id, query, min_score, broken, now)
                 if rows.key_epoch is not None and rows.key_epoch != key.epoch:
-                    if rows.key_epoch > key.epoch:
-                        return None
-                    # The row is older than its key: nothing in it can be genuine.
-                    rows = replace(rows, candidates=[])
+                    raise EpochChanged(scope_id, rows.key_epoch)
                 genuine, found_broken = _sift(key, context.tenant_id, rows.candidates)
                 broken += found_broken
                 if not found_broken or len(genuine) >= command.limit or len(rows.candidates) < command.limit:
                     break
-        recalled = _compose(
-            services, command, tenant_key, rows, genuine, broken, query, min_score, now
-        )
+        recalled = _compose(services, command, tenant_key, rows, genuine, broken, query, min_score, now)
         if broken:
-            await services.trail.record(
+            await services.trail.integrity_violation(
                 work,
                 tenant_key,
                 context,
-                AuditAction.INTEGRITY_CHECK,
                 now=now,
-                outcome=AuditOutcome.FAILED,
-                reason="INTEGRITY_VIOLATION",
                 scope_id=scope_id,
+                memory_ids=broken,
+                check="seal",
                 recall_id=recalled.recall_id,
-                memory_ids=broken[:100],
-                details={
-                    "integrity_violation": {
-                        "memory_ids": [str(memory_id) for memory_id in broken[:100]],
-                        "check": "seal",
-                        "count": len(broken),
-                    }
-                },
             )
         await services.trail.record(
             work,
@@ -452,9 +443,12 @@ def _compose(
         leave(LeftOutReason.BELOW_MIN_SCORE, eligible - rows.relevant)
         fitting = min(len(genuine), command.limit)
         leave(LeftOutReason.RESPONSE_SIZE, fitting - len(ranked))
-        leave(LeftOutReason.LIMIT, rows.relevant - fitting - sum(
-            1 for candidate in rows.candidates if candidate.revision.memory_id in set(broken)
-        ))
+        leave(
+            LeftOutReason.LIMIT,
+            rows.relevant
+            - fitting
+            - sum(1 for candidate in rows.candidates if candidate.revision.memory_id in set(broken)),
+        )
     leave(LeftOutReason.SEAL_BROKEN, len(broken))
     packed: PackedContext | None = None
     if command.token_budget is not None:

@@ -4,15 +4,17 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from ..crypto.errors import ScopeKeyDestroyed
-from ..crypto.keys import KeyRing, ScopeKey, TenantKey
-from ..crypto.seal import scope_bytes
-from ..crypto.set_digest import SetDigest
-from ..domain.errors import IntegrityViolation, PermissionDenied
-from ..domain.model import Scope, ScopeKind, ScopeRow
-from ..identity.principal import CallContext
-from ..storage.database import UnitOfWork
-from ..storage.memories import insert_scope, lock_scopes
+from muniment_server.crypto.errors import ScopeKeyDestroyed, ScopeKeyMissing
+from muniment_server.crypto.key_ring import KeyRing
+from muniment_server.crypto.scope_key import ScopeKey
+from muniment_server.crypto.seal import scope_bytes
+from muniment_server.crypto.set_digest import SetDigest
+from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.errors import IntegrityViolation, PermissionDenied
+from muniment_server.domain.model import Scope, ScopeKind, ScopeRow
+from muniment_server.identity.principal import CallContext
+from muniment_server.storage.database import UnitOfWork
+from muniment_server.storage.memories import insert_scope, lock_scopes
 
 _LABEL = "scope_label"
 
@@ -27,9 +29,9 @@ def bind_scope(context: CallContext, scope: Scope) -> Scope:
     if principal.subject is not None and (
         scope.kind is not ScopeKind.SUBJECT or scope.label != principal.subject
     ):
-        raise PermissionDenied()
+        raise PermissionDenied("subject")
     if principal.agent is not None and scope.agent is not None and scope.agent != principal.agent:
-        raise PermissionDenied()
+        raise PermissionDenied("agent")
     return scope
 
 
@@ -44,17 +46,46 @@ def scope_number(scope_id: UUID) -> int:
     return int.from_bytes(scope_id.bytes[:8], signed=True)
 
 
-async def writing_key(keys: KeyRing, tenant_id: UUID, scope_id: UUID) -> ScopeKey:
-    """The scope's present key, made if there is none."""
-    while True:
-        found = await keys.current(tenant_id, scope_id)
-        if found is not None:
-            return found
-        epoch = await keys.next_epoch(tenant_id, scope_id)
-        try:
-            return await keys.create(tenant_id, scope_id, epoch)
-        except ScopeKeyDestroyed:
-            continue
+class EpochChanged(Exception):
+    """A scope's row belongs to another key epoch than the key at hand: begin again with that epoch's key.
+
+    The row is the authority: it moves on under its lock when the scope is erased.
+    """
+
+    def __init__(self, scope_id: UUID, epoch: int) -> None:
+        super().__init__(scope_id, epoch)
+        self.scope_id = scope_id
+        self.epoch = epoch
+
+
+async def reading_key(
+    keys: KeyRing, tenant_id: UUID, scope_id: UUID, epoch: int | None = None
+) -> ScopeKey | None:
+    """The key of a scope, of its newest epoch unless one is given; None where there is none (any more)."""
+    if epoch is None:
+        return await keys.current(tenant_id, scope_id)
+    try:
+        return await keys.get(tenant_id, scope_id, epoch)
+    except (ScopeKeyMissing, ScopeKeyDestroyed):
+        return None
+
+
+async def writing_key(keys: KeyRing, tenant_id: UUID, scope_id: UUID, epoch: int | None = None) -> ScopeKey:
+    """The key to write with; made at a scope's first use.
+
+    Raises IntegrityViolation when the row's own epoch has no key: an older copy of the data stands
+    there, or the key store lost something. `muniment restore` sorts that out; nothing is written on top.
+    """
+    found = await reading_key(keys, tenant_id, scope_id, epoch)
+    if found is not None:
+        return found
+    if epoch is not None:
+        raise IntegrityViolation()
+    fresh = await keys.next_epoch(tenant_id, scope_id)
+    try:
+        return await keys.create(tenant_id, scope_id, fresh)
+    except ScopeKeyDestroyed:
+        return await writing_key(keys, tenant_id, scope_id)
 
 
 def sealed_scope(key: ScopeKey, tenant_id: UUID, scope: ScopeRow) -> ScopeRow:
@@ -88,20 +119,15 @@ def read_label(key: ScopeKey, scope: ScopeRow) -> str | None:
 
 async def locked_scope(
     work: UnitOfWork, key: ScopeKey, scope: Scope, scope_id: UUID, now: datetime
-) -> ScopeRow | None:
-    """Lock the row of a scope, creating it at first use.
-
-    None when the row belongs to another epoch than the key: the scope was erased in between, and the
-    caller has to begin again with the present key. Raises IntegrityViolation when the row's seal is
-    broken or the row is older than its key.
-    """
-    rows = await lock_scopes(work, [scope_id])
-    if not rows:
+) -> ScopeRow:
+    """Lock the row of a scope, creating it at first use; see `locked_existing`."""
+    found = await _lock(work, scope_id)
+    if found is None:
         fresh = ScopeRow(
             scope_id=scope_id,
             scope_no=scope_number(scope_id),
             kind=scope.kind,
-            label_ct=key.encrypt(scope.label.encode(), _LABEL, scope_id.bytes),
+            label_ct=_label_ct(key, scope, scope_id),
             key_epoch=key.epoch,
             generation=0,
             live_count=0,
@@ -112,16 +138,34 @@ async def locked_scope(
             seal=b"",
         )
         await insert_scope(work, sealed_scope(key, work.tenant_id, fresh), now)
-        rows = await lock_scopes(work, [scope_id])
-    found = rows[scope_id]
-    if found.key_epoch < key.epoch:
-        # An older copy of the data stands here: the key of this row was destroyed by an erasure that
-        # the row does not know of. `muniment restore` sorts it out; nothing is written on top.
+        found = await _lock(work, scope_id)
+    checked = _checked(work.tenant_id, key, found)
+    if checked.label_ct is None:
+        checked = replace(checked, label_ct=_label_ct(key, scope, scope_id))
+    return checked
+
+
+async def locked_existing(work: UnitOfWork, key: ScopeKey, scope_id: UUID) -> ScopeRow:
+    """Lock the row of a scope that memories were found in.
+
+    Raises EpochChanged, and IntegrityViolation when the row is gone or its seal is broken.
+    """
+    return _checked(work.tenant_id, key, await _lock(work, scope_id))
+
+
+async def _lock(work: UnitOfWork, scope_id: UUID) -> ScopeRow | None:
+    return (await lock_scopes(work, [scope_id])).get(scope_id)
+
+
+def _label_ct(key: ScopeKey, scope: Scope, scope_id: UUID) -> bytes:
+    return key.encrypt(scope.label.encode(), _LABEL, scope_id.bytes)
+
+
+def _checked(tenant_id: UUID, key: ScopeKey, found: ScopeRow | None) -> ScopeRow:
+    if found is None:
         raise IntegrityViolation()
-    if found.key_epoch > key.epoch:
-        return None
-    if not key.verify_seal(scope_canonical(work.tenant_id, found), found.seal):
+    if found.key_epoch != key.epoch:
+        raise EpochChanged(found.scope_id, found.key_epoch)
+    if not key.verify_seal(scope_canonical(tenant_id, found), found.seal):
         raise IntegrityViolation()
-    if found.label_ct is None:
-        found = replace(found, label_ct=key.encrypt(scope.label.encode(), _LABEL, scope_id.bytes))
     return found

@@ -5,14 +5,14 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from pgvector import HalfVector  # type: ignore[import-untyped]
+from pgvector import HalfVector
 
-from ..crypto.keys import ScopeKey
-from ..crypto.seal import revision_bytes, vector_bytes
-from ..domain.content import pack_content, unpack_content
-from ..domain.model import MemoryState, Revision, ScopeRow
-from ..storage.database import UnitOfWork
-from ..storage.memories import (
+from muniment_server.crypto.scope_key import ScopeKey
+from muniment_server.crypto.seal import revision_bytes, vector_bytes
+from muniment_server.domain.content import pack_content, unpack_content
+from muniment_server.domain.model import MemoryState, Revision, ScopeRow
+from muniment_server.storage.database import UnitOfWork
+from muniment_server.storage.memories import (
     change_memory,
     index_tokens,
     insert_embeddings,
@@ -20,6 +20,7 @@ from ..storage.memories import (
     unindex_tokens,
     update_scope,
 )
+
 from .scoping import sealed_scope
 
 CONTENT = "content"

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
-from ..audit.trail import AuditTrail
-from ..crypto.keys import KeyRing
-from ..embedding.batching import EmbeddingService
-from ..storage.database import Database
+from muniment_server.audit.trail import AuditTrail
+from muniment_server.crypto.key_ring import KeyRing
+from muniment_server.embedding.batching import EmbeddingService
+from muniment_server.storage.database import Database
 
 
 def utc_now() -> datetime:
@@ -35,5 +35,4 @@ class Services:
     trail: AuditTrail
     instance: Instance
     on_recorded: Callable[[UUID], None] = lambda _tenant: None
-    on_erased: Callable[[UUID, UUID], None] = lambda _tenant, _scope: None
     clock: Callable[[], datetime] = utc_now

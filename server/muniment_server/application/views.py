@@ -3,8 +3,8 @@
 from datetime import datetime
 from uuid import UUID
 
-from ..crypto.keys import TenantKey
-from ..domain.model import Memory, MemoryState, Provenance, Revision, Scope, ScopeKind, Validity
+from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.model import Memory, MemoryState, Provenance, Revision, Scope, ScopeKind, Validity
 
 
 def etag(key: TenantKey, memory_id: UUID, revision: int) -> str:
@@ -51,7 +51,6 @@ def to_memory(
         supersedes=revision.supersedes,
         superseded_by=revision.superseded_by,
     )
-
 
 
 def tombstone(memory_id: UUID, erase_time: datetime) -> Memory:

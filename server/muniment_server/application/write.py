@@ -6,17 +6,22 @@ from datetime import datetime
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from ..audit.events import AuditAction
-from ..crypto.keys import ScopeKey, TenantKey
-from ..domain.model import NewMemory, Provenance, Revision, Scope, WriteResult
-from ..domain.write_plan import Decision, WritePlan
-from ..identity.principal import CallContext
-from ..storage.database import UniqueConflict, UnitOfWork
-from ..storage.memories import write_candidates
+from muniment_server.audit.events import AuditAction
+from muniment_server.crypto.scope_key import ScopeKey
+from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.model import NewMemory, Provenance, Revision, Scope, WriteResult
+from muniment_server.domain.write_plan import Decision, WritePlan
+from muniment_server.identity.principal import CallContext
+from muniment_server.storage.database import UniqueConflict, UnitOfWork
+from muniment_server.storage.memories import write_candidates
+from muniment_server.telemetry import names
+from muniment_server.telemetry.instruments import metrics
+from muniment_server.telemetry.spans import memory_span
+
 from .consistency import issue_token
 from .idempotency import RequestMark, earlier_response, remember
-from .preparing import Prepared, check_expiry, check_items, prepare, stamp, vectors
-from .scoping import bind_scope, locked_scope, writing_key
+from .preparing import Prepared, analyse, check_expiry, check_items, prepare, stamp, vectors
+from .scoping import EpochChanged, bind_scope, locked_scope, writing_key
 from .sealing import ScopeChange
 from .services import Services
 from .views import to_memory
@@ -59,23 +64,33 @@ async def write(services: Services, context: CallContext, command: WriteCommand,
     tenant_key = await services.keys.tenant(context.tenant_id)
     scope_id = tenant_key.scope_id(int(scope.kind), scope.label)
     mark = RequestMark.of(tenant_key, command.request_id, METHOD, command.payload)
+    analysed = await analyse(command.items)
     made = await vectors(services.embeddings, command.items)
-    while True:
-        key = await writing_key(services.keys, context.tenant_id, scope_id)
-        prepared = prepare(key, command.items, provenances, made)
-        try:
-            response = await _store(
-                services, context, command, tenant_key, key, scope_id, mark, prepared, encode
-            )
-        except UniqueConflict as conflict:
-            # The same request id, committed by a call that holds another lock: its answer is ours.
-            if conflict.constraint != "idempotency_pkey":
-                raise
-            continue
-        if response is not None:
-            services.on_recorded(context.tenant_id)
-            return response
-        services.keys.drop(context.tenant_id, scope_id)
+    epoch: int | None = None
+    with memory_span(
+        names.OP_UPSERT_MEMORY,
+        store_id=str(context.tenant_id),
+        record_count=len(command.items),
+        agent=scope.agent,
+        session=scope.session,
+    ):
+        while True:
+            key = await writing_key(services.keys, context.tenant_id, scope_id, epoch)
+            prepared = prepare(key, command.items, provenances, analysed, made)
+            try:
+                response = await _store(
+                    services, context, command, tenant_key, key, scope_id, mark, prepared, encode
+                )
+            except EpochChanged as change:
+                epoch = change.epoch
+            except UniqueConflict as conflict:
+                # The same request id, committed by a call that held another lock: its answer is ours.
+                if conflict.constraint != "idempotency_pkey":
+                    raise
+            else:
+                break
+    services.on_recorded(context.tenant_id)
+    return response
 
 
 async def _store(
@@ -88,13 +103,11 @@ async def _store(
     mark: RequestMark | None,
     prepared: Sequence[Prepared],
     encode: Encode,
-) -> bytes | None:
+) -> bytes:
     now = services.clock()
     scope = command.scope
     async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
         row = await locked_scope(work, key, scope, scope_id, now)
-        if row is None:
-            return None
         earlier = await earlier_response(work, mark, key)
         if earlier is not None:
             return earlier
@@ -103,6 +116,8 @@ async def _store(
         decisions = [plan.write(one.item) for one in prepared]
         change = ScopeChange(key, context.tenant_id, row)
         await store_plan(work, services, change, plan, prepared, now)
+        for decision in decisions:
+            metrics().written(decision.outcome.name.lower())
         results = [
             WriteResult(
                 outcome=decision.outcome,
@@ -165,11 +180,7 @@ async def store_plan(
         work,
         services.instance.model_no,
         model.name,
-        [
-            (revision, vector)
-            for revision in created
-            if (vector := by_id[revision.memory_id]) is not None
-        ],
+        [(revision, vector) for revision in created if (vector := by_id[revision.memory_id]) is not None],
     )
     await change.close(work, now, plan.next_doc)
 

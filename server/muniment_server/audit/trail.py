@@ -5,12 +5,15 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from ..crypto.keys import TenantKey
-from ..domain.ids import new_id
-from ..identity.principal import CallContext
-from ..storage.audit import insert_event
-from ..storage.database import UnitOfWork
+from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.ids import new_id
+from muniment_server.identity.principal import CallContext
+from muniment_server.storage.audit import insert_event
+from muniment_server.storage.database import UnitOfWork
+
 from .events import Actor, ActorKind, AuditAction, AuditEvent, AuditOutcome
+
+NAMED_IDS = 100
 
 
 def actor_of(context: CallContext, agent: str | None = None) -> Actor:
@@ -64,6 +67,40 @@ class AuditTrail:
         )
         await write_event(work, key, event)
         return event
+
+    async def integrity_violation(
+        self,
+        work: UnitOfWork,
+        key: TenantKey,
+        context: CallContext,
+        *,
+        now: datetime,
+        scope_id: UUID,
+        memory_ids: Sequence[UUID],
+        check: str,
+        recall_id: UUID | None = None,
+    ) -> None:
+        """Queue the event that stored rows were refused on a read; names the first hundred."""
+        named = memory_ids[:NAMED_IDS]
+        await self.record(
+            work,
+            key,
+            context,
+            AuditAction.INTEGRITY_CHECK,
+            now=now,
+            outcome=AuditOutcome.FAILED,
+            reason="INTEGRITY_VIOLATION",
+            scope_id=scope_id,
+            recall_id=recall_id,
+            memory_ids=named,
+            details={
+                "integrity_violation": {
+                    "memory_ids": [str(memory_id) for memory_id in named],
+                    "check": check,
+                    "count": len(memory_ids),
+                }
+            },
+        )
 
 
 async def write_event(work: UnitOfWork, key: TenantKey, event: AuditEvent) -> None:

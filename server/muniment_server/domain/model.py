@@ -298,3 +298,4 @@ class MemoryFilter:
     create_time: TimeRange = TimeRange()
     valid_time: TimeRange = TimeRange()
     valid_start: TimeRange = TimeRange()
+    valid_at: datetime | None = None

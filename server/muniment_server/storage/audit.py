@@ -7,7 +7,7 @@ from uuid import UUID
 from .database import Row, UnitOfWork
 
 if TYPE_CHECKING:
-    from ..audit.events import AuditEvent
+    from muniment_server.audit.events import AuditEvent
 
 
 async def insert_event(work: UnitOfWork, event: "AuditEvent", payload: bytes, mac: bytes) -> None:

@@ -6,25 +6,24 @@ the first statement; nothing of a session's state outlives the transaction on a 
 
 import asyncio
 import select
-import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 from uuid import UUID
 
 import psycopg
-from pgvector.psycopg import register_vector_async  # type: ignore[import-untyped]
+from pgvector.psycopg import register_vector_async
 from psycopg import AsyncConnection, AsyncRawCursor
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
-from ..domain.errors import DatabaseUnavailable, DeadlineExceeded, MunimentError, Overloaded
+from muniment_server.domain.errors import DatabaseUnavailable, DeadlineExceeded, MunimentError, Overloaded
+from muniment_server.telemetry.spans import sql_span
+
 from .queries import Statement, load_statements
 
 Row = dict[str, Any]
 Connection = AsyncConnection[Row]
-Observer = Callable[[Statement, float, BaseException | None], None]
-"""Called after a statement with its duration in seconds and the exception that ended it."""
 
 _CONTENTION = frozenset({"40001", "40P01", "55P03"})
 
@@ -65,12 +64,10 @@ class UnitOfWork:
         connection: Connection,
         tenant_id: UUID | None,
         statements: Mapping[str, Statement],
-        observer: Observer | None,
     ) -> None:
         self._connection = connection
         self._tenant_id = tenant_id
         self._statements = statements
-        self._observer = observer
 
     @property
     def tenant_id(self) -> UUID:
@@ -82,20 +79,14 @@ class UnitOfWork:
     async def fetch(self, name: str, /, **values: Any) -> list[Row]:
         """Run a named statement and return its rows; this is a round trip."""
         statement = self._statements[name]
-        started = time.perf_counter()
-        failure: BaseException | None = None
-        try:
+        with sql_span(
+            statement.name,
+            operation=statement.operation,
+            collection=statement.collection,
+            text=statement.text,
+        ):
             cursor = await self._send(statement, values)
             return await cursor.fetchall()
-        except psycopg.errors.UniqueViolation as error:
-            failure = error
-            raise UniqueConflict(_constraint(error)) from error
-        except BaseException as error:
-            failure = error
-            raise
-        finally:
-            if self._observer is not None:
-                self._observer(statement, time.perf_counter() - started, failure)
 
     async def fetch_one(self, name: str, /, **values: Any) -> Row | None:
         """The first row, or None."""
@@ -131,11 +122,9 @@ class Database:
         min_size: int = 1,
         acquire_timeout: float = 5.0,
         statements: Mapping[str, Statement] | None = None,
-        observer: Observer | None = None,
         name: str = "app",
     ) -> None:
         self.statements: dict[str, Statement] = dict(statements or load_statements())
-        self.observer = observer
         self.pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
             kwargs={
@@ -193,7 +182,7 @@ class Database:
                 async with connection.pipeline():
                     for line in lines:
                         await connection.execute(line.encode(), prepare=False)
-                    yield UnitOfWork(connection, tenant_id, self.statements, self.observer)
+                    yield UnitOfWork(connection, tenant_id, self.statements)
                     await connection.execute(b"COMMIT", prepare=False)
             except psycopg.errors.UniqueViolation as error:
                 raise UniqueConflict(_constraint(error)) from error

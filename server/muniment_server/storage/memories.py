@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pgvector import HalfVector  # type: ignore[import-untyped]
+from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
-from ..domain.model import (
+from muniment_server.domain.model import (
     MemoryFilter,
     MemoryKind,
     MemoryState,
@@ -20,6 +20,7 @@ from ..domain.model import (
     SourceType,
     TrustLevel,
 )
+
 from .database import Row, UnitOfWork
 
 _COLUMNS = tuple(f.name for f in fields(Revision))
@@ -177,10 +178,10 @@ async def insert_embeddings(
     )
 
 
-async def lock_memories(work: UnitOfWork, memory_ids: Iterable[UUID]) -> dict[UUID, Revision]:
-    """Lock memories in the order of their ids (their scopes must be locked before)."""
-    rows = await work.fetch("memory_lock", memory_ids=sorted(memory_ids))
-    return {row["memory_id"]: to_revision(row) for row in rows}
+async def lock_memory(work: UnitOfWork, memory_id: UUID) -> tuple[Revision, bool] | None:
+    """Lock a memory (its scope must be locked before); with whether history contradicts it."""
+    row = await work.fetch_one("memory_lock", memory_ids=[memory_id])
+    return (to_revision(row), row["contradicted"]) if row else None
 
 
 async def read_memories(work: UnitOfWork, memory_ids: Sequence[UUID]) -> list[tuple[Revision, bool]]:
@@ -189,10 +190,16 @@ async def read_memories(work: UnitOfWork, memory_ids: Sequence[UUID]) -> list[tu
     return [(to_revision(row), row["contradicted"]) for row in rows]
 
 
-async def read_revisions(work: UnitOfWork, memory_id: UUID, limit: int) -> list[Revision]:
+async def read_revisions(work: UnitOfWork, memory_id: UUID, before: int | None, limit: int) -> list[Revision]:
     """Earlier revisions of a memory, newest first."""
-    rows = await work.fetch("revision_read", memory_id=memory_id, limit=limit)
+    rows = await work.fetch("revision_read", memory_id=memory_id, before=before, limit=limit)
     return [to_revision(row) for row in rows]
+
+
+async def count_revisions(work: UnitOfWork, memory_id: UUID, before: int) -> int:
+    """How many revisions a memory has before the given one."""
+    row = await work.fetch_one("revision_count", memory_id=memory_id, before=before)
+    return int(row["revisions"]) if row else 0
 
 
 async def scopes_of(work: UnitOfWork, memory_ids: Iterable[UUID]) -> dict[UUID, UUID]:
@@ -226,6 +233,7 @@ def filter_values(restriction: MemoryFilter) -> dict[str, Any]:
         "valid_overlap_end": restriction.valid_time.end,
         "valid_start_from": restriction.valid_start.start,
         "valid_start_to": restriction.valid_start.end,
+        "valid_at": restriction.valid_at,
     }
 
 
@@ -233,9 +241,11 @@ async def list_memories(
     work: UnitOfWork,
     restriction: MemoryFilter,
     *,
-    scope_id: UUID | None,
+    scope_id: UUID,
     agent: str | None,
     session: str | None,
+    include_narrowed: bool,
+    now: datetime,
     after_id: UUID | None,
     limit: int,
 ) -> list[tuple[Revision, bool]]:
@@ -246,6 +256,8 @@ async def list_memories(
         scope_id=scope_id,
         agent=agent,
         session=session,
+        include_narrowed=include_narrowed,
+        now=now,
         after_id=after_id,
         limit=limit,
     )

@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from pgvector import HalfVector  # type: ignore[import-untyped]
+from pgvector import HalfVector
 
-from ..domain.model import MemoryFilter, Revision
+from muniment_server.domain.model import MemoryFilter, Revision
+
 from .database import UnitOfWork
 from .memories import filter_values, to_revision
 

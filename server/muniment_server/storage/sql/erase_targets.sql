@@ -8,7 +8,8 @@ SELECT
 FROM memory
 WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s
       AND (%(memory_ids)s::uuid[] IS NULL OR memory_id = ANY(%(memory_ids)s::uuid[]))
-      AND (%(target_session)s::text IS NULL OR origin_session = %(target_session)s OR session = %(target_session)s)
+      AND (%(target_session)s::text IS NULL
+           OR origin_session = %(target_session)s OR session = %(target_session)s)
       AND (%(agent)s::text IS NULL OR agent = %(agent)s)
       AND (%(session)s::text IS NULL OR session = %(session)s)
       AND state = ANY(%(states)s::smallint[])
@@ -30,5 +31,8 @@ WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s
            OR valid_from IS NULL OR valid_from < %(valid_overlap_end)s)
       AND (%(valid_start_from)s::timestamptz IS NULL OR valid_from >= %(valid_start_from)s)
       AND (%(valid_start_to)s::timestamptz IS NULL OR valid_from < %(valid_start_to)s)
+      AND (%(valid_at)s::timestamptz IS NULL
+           OR ((valid_from IS NULL OR valid_from <= %(valid_at)s)
+               AND (valid_to IS NULL OR valid_to > %(valid_at)s)))
 ORDER BY memory_id
 FOR UPDATE

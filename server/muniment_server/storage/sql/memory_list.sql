@@ -10,9 +10,10 @@ SELECT
                   AND h.revision >= memory.revision) AS contradicted
 FROM memory
 WHERE tenant_id = %(tenant_id)s
-      AND (%(scope_id)s::uuid IS NULL OR scope_id = %(scope_id)s)
-      AND (%(agent)s::text IS NULL OR agent = %(agent)s)
-      AND (%(session)s::text IS NULL OR session = %(session)s)
+      AND scope_id = %(scope_id)s
+      AND (%(include_narrowed)s
+           OR ((agent IS NULL OR agent = %(agent)s) AND (session IS NULL OR session = %(session)s)))
+      AND (state <> 2 OR expire_time IS NULL OR expire_time > %(now)s)
       AND (%(after_id)s::uuid IS NULL OR memory_id < %(after_id)s::uuid)
       AND state = ANY(%(states)s::smallint[])
       AND (%(kinds)s::smallint[] IS NULL OR kind = ANY(%(kinds)s::smallint[]))
@@ -33,5 +34,8 @@ WHERE tenant_id = %(tenant_id)s
            OR valid_from IS NULL OR valid_from < %(valid_overlap_end)s)
       AND (%(valid_start_from)s::timestamptz IS NULL OR valid_from >= %(valid_start_from)s)
       AND (%(valid_start_to)s::timestamptz IS NULL OR valid_from < %(valid_start_to)s)
+      AND (%(valid_at)s::timestamptz IS NULL
+           OR ((valid_from IS NULL OR valid_from <= %(valid_at)s)
+               AND (valid_to IS NULL OR valid_to > %(valid_at)s)))
 ORDER BY memory_id DESC
 LIMIT %(limit)s

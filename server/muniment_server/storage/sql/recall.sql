@@ -26,6 +26,9 @@ WITH scoped AS MATERIALIZED (
                     OR m.valid_from IS NULL OR m.valid_from < %(valid_overlap_end)s)
                AND (%(valid_start_from)s::timestamptz IS NULL OR m.valid_from >= %(valid_start_from)s)
                AND (%(valid_start_to)s::timestamptz IS NULL OR m.valid_from < %(valid_start_to)s)
+               AND (%(valid_at)s::timestamptz IS NULL
+                    OR ((m.valid_from IS NULL OR m.valid_from <= %(valid_at)s)
+                        AND (m.valid_to IS NULL OR m.valid_to > %(valid_at)s)))
                AS matching
     FROM memory m
     WHERE m.tenant_id = %(tenant_id)s AND m.scope_id = %(scope_id)s

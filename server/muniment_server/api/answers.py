@@ -1,0 +1,213 @@
+"""Domain values as messages of the contract."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from google.protobuf import json_format
+from google.protobuf.struct_pb2 import Struct
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from muniment_server._gen.muniment.v1 import (
+    consistency_pb2,
+    erasure_pb2,
+    memory_pb2,
+    memory_service_pb2,
+    recall_pb2,
+    write_pb2,
+)
+from muniment_server.application.erase import Receipt
+from muniment_server.application.recall import TOKENIZER, Degradation, LegScore, Ranked, Recalled
+from muniment_server.audit.events import from_micros
+from muniment_server.domain.model import Memory, PropertyValue, Scope, ScopeKind, WriteResult
+
+READY = memory_pb2.EMBEDDING_STATE_READY
+NOT_COVERED = memory_pb2.EMBEDDING_STATE_NOT_COVERED
+_EXPLANATIONS = {
+    "LESS_TRUSTED_THAN_CORRECTED": (
+        "The source is less trusted than the memory it corrects, so the correction waits for review."
+    ),
+}
+
+
+def timestamp(value: datetime | None) -> Timestamp | None:
+    """An instant; None stays unset."""
+    if value is None:
+        return None
+    message = Timestamp()
+    message.FromDatetime(value)
+    return message
+
+
+def scope(value: Scope) -> memory_pb2.Scope:
+    """A scope."""
+    message = memory_pb2.Scope(agent=value.agent, session=value.session)
+    if value.kind is ScopeKind.SUBJECT:
+        message.subject = value.label
+    else:
+        message.space = value.label
+    return message
+
+
+def property_value(value: PropertyValue) -> memory_pb2.PropertyValue:
+    """A caller-owned value."""
+    if isinstance(value, bool):
+        return memory_pb2.PropertyValue(bool_value=value)
+    if isinstance(value, str):
+        return memory_pb2.PropertyValue(string_value=value)
+    return memory_pb2.PropertyValue(number_value=value)
+
+
+def memory(value: Memory) -> memory_pb2.Memory:
+    """A memory; a tombstone has id, state and erase time only."""
+    provenance = value.provenance
+    return memory_pb2.Memory(
+        memory_id=str(value.memory_id),
+        revision=value.revision,
+        etag=value.etag,
+        state=int(value.state),
+        scope=scope(value.scope) if value.scope else None,
+        kind=int(value.kind) if value.kind else 0,
+        slot=value.slot or "",
+        content=value.content or "",
+        tags=value.tags,
+        properties={key: property_value(one) for key, one in value.properties.items()},
+        attributes=json_format.Parse(value.attributes, Struct()) if value.attributes else None,
+        provenance=memory_pb2.Provenance(
+            source_type=int(provenance.source_type),
+            source_ref=provenance.source_ref or "",
+            session=provenance.session,
+            author=provenance.author,
+            agent=provenance.author_agent or "",
+            confidence=provenance.confidence,
+            trust=int(provenance.trust),
+        )
+        if provenance
+        else None,
+        validity=memory_pb2.Validity(
+            start_time=timestamp(value.validity.start), end_time=timestamp(value.validity.end)
+        )
+        if value.validity.start or value.validity.end
+        else None,
+        create_time=timestamp(value.create_time),
+        update_time=timestamp(value.update_time),
+        expire_time=timestamp(value.expire_time),
+        erase_time=timestamp(value.erase_time),
+        supersedes=str(value.supersedes) if value.supersedes else "",
+        superseded_by=str(value.superseded_by) if value.superseded_by else "",
+        reinforcement_count=value.reinforce_count,
+        reinforce_time=timestamp(value.reinforce_time),
+    )
+
+
+def token(text: str) -> consistency_pb2.ConsistencyToken:
+    """A consistency token."""
+    return consistency_pb2.ConsistencyToken(token=text)
+
+
+def explanation(rule: str | None) -> str:
+    """What a rule means, in a sentence."""
+    return _EXPLANATIONS.get(rule or "", "")
+
+
+def write_results(results: Iterable[WriteResult]) -> list[write_pb2.WriteResult]:
+    """The outcome per item."""
+    return [
+        write_pb2.WriteResult(
+            memory=memory(one.memory),
+            outcome=int(one.outcome),
+            superseded_memory_id=str(one.superseded) if one.superseded else "",
+            embedding_state=READY if one.embedding_covered else NOT_COVERED,
+            rule=one.rule or "",
+            explanation=explanation(one.rule),
+        )
+        for one in results
+    ]
+
+
+def _leg(score: LegScore) -> recall_pb2.LegScore:
+    return recall_pb2.LegScore(
+        leg=int(score.leg),
+        rank=score.rank or 0,
+        raw_score=score.raw_score,
+        contribution=score.contribution,
+    )
+
+
+def _ranked(value: Ranked, *, full: bool, explain: bool) -> recall_pb2.RankedMemory:
+    shown = memory(value.memory)
+    if not full:
+        shown.ClearField("content")
+        shown.ClearField("attributes")
+    return recall_pb2.RankedMemory(
+        memory=shown,
+        rank=value.rank,
+        score=value.score,
+        packed=value.packed,
+        leg_scores=[_leg(score) for score in value.legs] if explain else [],
+    )
+
+
+def degradations(values: Iterable[Degradation]) -> list[recall_pb2.Degradation]:
+    """What a Recall had to leave out."""
+    return [
+        recall_pb2.Degradation(stage=int(one.stage), leg=int(one.leg), reason=int(one.reason))
+        for one in values
+    ]
+
+
+def recalled(
+    value: Recalled, *, full: bool, explain: bool, trace_id: str
+) -> memory_service_pb2.RecallResponse:
+    """The answer of Recall."""
+    packed = value.packed
+    return memory_service_pb2.RecallResponse(
+        memories=[_ranked(one, full=full, explain=explain) for one in value.ranked],
+        recall_id=str(value.recall_id),
+        packed_context=recall_pb2.PackedContext(
+            text=packed.text,
+            tokens=packed.tokens,
+            memory_ids=[str(memory_id) for memory_id in packed.packed],
+            tokenizer=TOKENIZER,
+        )
+        if packed
+        else None,
+        no_relevant_memory=value.no_relevant_memory,
+        left_out=[
+            recall_pb2.LeftOut(reason=int(reason), count=count) for reason, count in value.left_out.items()
+        ],
+        degraded=degradations(value.degraded),
+        seal_broken_memory_ids=[str(memory_id) for memory_id in value.broken[:100]],
+        applied_min_score=value.min_score,
+        applied_limit=value.limit,
+        consistency_token=token(value.consistency_token),
+        trace_id=trace_id,
+        read_time=timestamp(value.read_time),
+    )
+
+
+def receipt(value: Receipt) -> erasure_pb2.ErasureReceipt:
+    """An erasure receipt."""
+    facts = value.facts
+    return erasure_pb2.ErasureReceipt(
+        erasure_id=facts["erasure_id"],
+        state=facts["state"],
+        target_kind=facts["target_kind"],
+        reason=facts["reason"],
+        reason_code=facts["reason_code"],
+        validate_only=facts["validate_only"],
+        counts=erasure_pb2.ErasureCounts(**facts["counts"]),
+        kept=[
+            erasure_pb2.ErasureKept(item=one["item"], count=one["count"], reason=one["reason"])
+            for one in facts["kept"]
+        ],
+        keys_destroyed=facts["keys_destroyed"],
+        create_time=timestamp(from_micros(facts["create_time"])),
+        complete_time=timestamp(from_micros(facts["complete_time"]))
+        if facts["complete_time"] is not None
+        else None,
+        sample_memory_ids=[str(memory_id) for memory_id in value.sample],
+        event_id=facts["event_id"],
+        signature=value.signature or b"",
+        signing_key_id=value.signing_key_id,
+        signed_bytes=value.signed_bytes,
+    )

@@ -1,0 +1,222 @@
+"""Supersede: one memory replaced by another, in one step."""
+
+import hmac
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+from uuid import UUID
+
+from pgvector import HalfVector
+
+from muniment_server.audit.events import AuditAction
+from muniment_server.crypto.scope_key import ScopeKey
+from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.errors import (
+    IntegrityViolation,
+    MemoryErased,
+    MemoryNotActive,
+    MemoryNotFound,
+    MemorySuperseded,
+    RevisionConflict,
+)
+from muniment_server.domain.model import (
+    Memory,
+    MemoryState,
+    NewMemory,
+    Provenance,
+    Revision,
+    Scope,
+    WriteOutcome,
+)
+from muniment_server.domain.write_plan import WritePlan
+from muniment_server.identity.principal import CallContext
+from muniment_server.storage.database import UniqueConflict, UnitOfWork
+from muniment_server.storage.memories import lock_memory, scopes_of, tombstones, write_candidates
+from muniment_server.telemetry import names
+from muniment_server.telemetry.instruments import metrics
+from muniment_server.telemetry.spans import memory_span
+
+from .consistency import issue_token
+from .idempotency import RequestMark, earlier_response, remember
+from .preparing import analyse, check_expiry, check_items, prepare, stamp, vectors
+from .scoping import EpochChanged, in_reach, locked_existing, read_label, writing_key
+from .sealing import ScopeChange, is_genuine
+from .services import Services
+from .views import etag, to_memory
+from .write import store_plan, written_details
+
+METHOD = "Supersede"
+_ITEM = "item"
+
+
+@dataclass(frozen=True, slots=True)
+class SupersedeCommand:
+    """`etag` empty: whatever the current revision is."""
+
+    memory_id: UUID
+    etag: str
+    item: NewMemory
+    request_id: UUID | None
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Superseded:
+    """Both memories as they are now."""
+
+    superseded: Memory
+    memory: Memory
+    outcome: WriteOutcome
+    embedding_covered: bool
+    rule: str | None
+    consistency_token: str
+
+
+Encode: TypeAlias = Callable[[Superseded], bytes]
+
+
+async def supersede(
+    services: Services, context: CallContext, command: SupersedeCommand, encode: Encode
+) -> bytes:
+    """Replace a memory, or answer what was answered before for the same request id.
+
+    Raises MemoryNotFound, MemoryErased, MemorySuperseded, MemoryNotActive, RevisionConflict,
+    SlotConflict, and what Write raises; on any error nothing is changed.
+    """
+    check_items([command.item], _ITEM)
+    check_expiry([command.item], services.clock(), _ITEM)
+    provenance = stamp(context, command.item, 0)
+    with memory_span(
+        names.OP_UPDATE_MEMORY,
+        store_id=str(context.tenant_id),
+        record_id=str(command.memory_id),
+        record_count=1,
+    ) as span:
+        analysed = await analyse([command.item])
+        made = await vectors(services.embeddings, [command.item])
+        epoch: int | None = None
+        while True:
+            try:
+                response, new_id = await _attempt(
+                    services, context, command, provenance, analysed, made, epoch, encode
+                )
+            except EpochChanged as change:
+                epoch = change.epoch
+            except UniqueConflict as conflict:
+                if conflict.constraint != "idempotency_pkey":
+                    raise
+            else:
+                break
+        if new_id is not None:
+            span.set(names.SUPERSEDE_NEW_ID, str(new_id))
+    services.on_recorded(context.tenant_id)
+    return response
+
+
+async def _attempt(
+    services: Services,
+    context: CallContext,
+    command: SupersedeCommand,
+    provenance: Provenance,
+    analysed: Sequence[Counter[str]],
+    made: Sequence[HalfVector | None],
+    epoch: int | None,
+    encode: Encode,
+) -> tuple[bytes, UUID | None]:
+    """The answer and the new memory's id; no id for a repeated request."""
+    tenant_id = context.tenant_id
+    tenant_key = await services.keys.tenant(tenant_id)
+    mark = RequestMark.of(tenant_key, command.request_id, METHOD, command.payload)
+    now = services.clock()
+    async with services.database.transaction(tenant_id, timeout=context.remaining()) as work:
+        scope_id = await _scope_of(work, context, tenant_key, command.memory_id)
+        key = await writing_key(services.keys, tenant_id, scope_id, epoch)
+        row = await locked_existing(work, key, scope_id)
+        earlier = await earlier_response(work, mark, key)
+        if earlier is not None:
+            return earlier, None
+        old = await _locked(work, key, command.memory_id)
+        _check_state(tenant_key, command, old)
+        label = read_label(key, row)
+        if label is None:
+            raise IntegrityViolation(str(old.memory_id))
+        scope = Scope(row.kind, label, old.agent, old.session)
+        item = command.item if command.item.slot is not None else replace(command.item, slot=old.slot)
+        prepared = prepare(key, [item], [provenance], analysed, made)
+        plan = WritePlan(scope, scope_id, key.epoch, row.next_doc, now)
+        plan.load([old])
+        if item.slot is not None and item.slot != old.slot:
+            plan.load(await write_candidates(work, scope_id, [], [item.slot]))
+        decision = plan.supersede(old, prepared[0].item)
+        metrics().written(decision.outcome.name.lower())
+        change = ScopeChange(key, tenant_id, row)
+        await store_plan(work, services, change, plan, prepared, now)
+        successor = plan.current(decision.memory_id)
+        after = plan.current(old.memory_id)
+        response = encode(
+            Superseded(
+                superseded=to_memory(tenant_key, after, scope.kind, label),
+                memory=to_memory(tenant_key, successor, scope.kind, label),
+                outcome=decision.outcome,
+                embedding_covered=prepared[0].vector is not None,
+                rule=decision.rule,
+                consistency_token=issue_token(tenant_key, services.instance, now),
+            )
+        )
+        await remember(work, mark, response, scope_id=scope_id, key=key, now=now)
+        await services.trail.record(
+            work,
+            tenant_key,
+            context,
+            AuditAction.SUPERSEDE,
+            now=now,
+            scope_id=scope_id,
+            agent=scope.agent,
+            session=scope.session,
+            request_id=str(mark.request_id) if mark else None,
+            memory_ids=[old.memory_id, successor.memory_id],
+            source_types=frozenset({int(provenance.source_type)}),
+            details={
+                "memory_superseded": {
+                    "memory_id": str(old.memory_id),
+                    "revision": after.revision,
+                    "successor": written_details(decision, successor, provenance),
+                }
+            },
+        )
+    return response, decision.memory_id
+
+
+async def _scope_of(work: UnitOfWork, context: CallContext, key: TenantKey, memory_id: UUID) -> UUID:
+    scope_id = (await scopes_of(work, [memory_id])).get(memory_id)
+    if scope_id is None:
+        erased = (await tombstones(work, [memory_id])).get(memory_id)
+        if erased is not None and in_reach(context, key, erased["scope_id"]):
+            raise MemoryErased(str(memory_id))
+        raise MemoryNotFound(str(memory_id))
+    if not in_reach(context, key, scope_id):
+        raise MemoryNotFound(str(memory_id))
+    return scope_id
+
+
+async def _locked(work: UnitOfWork, key: ScopeKey, memory_id: UUID) -> Revision:
+    found = await lock_memory(work, memory_id)
+    if found is None:
+        raise MemoryErased(str(memory_id))
+    revision, contradicted = found
+    if contradicted or not is_genuine(key, work.tenant_id, revision):
+        raise IntegrityViolation(str(memory_id))
+    return revision
+
+
+def _check_state(key: TenantKey, command: SupersedeCommand, old: Revision) -> None:
+    if old.state is MemoryState.SUPERSEDED:
+        successor = old.superseded_by
+        raise MemorySuperseded(str(old.memory_id), str(successor) if successor else None)
+    if old.state is not MemoryState.ACTIVE:
+        raise MemoryNotActive(str(old.memory_id), old.state.name)
+    if command.etag and not hmac.compare_digest(
+        command.etag.encode(), etag(key, old.memory_id, old.revision).encode()
+    ):
+        raise RevisionConflict(str(old.memory_id), old.revision)
