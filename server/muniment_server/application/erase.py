@@ -14,6 +14,7 @@ from muniment_server.audit.canonical import canonical_bytes
 from muniment_server.audit.events import AuditAction, to_micros
 from muniment_server.crypto.errors import KeyStoreError
 from muniment_server.crypto.set_digest import SetDigest
+from muniment_server.crypto.signing import RECEIPT_TYPE
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.errors import ErasureNotFound, IntegrityViolation, MemoryNotFound
 from muniment_server.domain.ids import new_id
@@ -328,7 +329,7 @@ def _facts(
             kept.append({"item": int(Kept.KEYS), "count": 0, "reason": int(KeptReason.KEY_IN_USE)})
         kept.append({"item": int(Kept.BACKUPS), "count": 0, "reason": int(KeptReason.OUT_OF_REACH)})
     return {
-        "v": 1,
+        "type": RECEIPT_TYPE,
         "tenant_id": str(tenant_id) if tenant_id else None,
         "erasure_id": str(erasure_id) if erasure_id else "",
         "state": 0,

@@ -1,0 +1,346 @@
+"""The composition root: one process of the service, from settings to an orderly end."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from uuid import UUID
+
+import grpc
+
+from muniment_server import __version__
+from muniment_server._gen.muniment.v1 import audit_pb2_grpc, memory_service_pb2, memory_service_pb2_grpc
+from muniment_server.api.audit_service import AuditService
+from muniment_server.api.memory_service import MemoryService
+from muniment_server.application.erase import finish_pending
+from muniment_server.application.services import Instance, Services, utc_now
+from muniment_server.audit.denied import DeniedCalls
+from muniment_server.audit.sealer import Sealer
+from muniment_server.audit.trail import AuditTrail
+from muniment_server.audit.verify import startup_check
+from muniment_server.bootstrap import Installation, Where, prepare
+from muniment_server.config import Settings
+from muniment_server.crypto.key_ring import KeyRing
+from muniment_server.crypto.key_store import KeyStore
+from muniment_server.crypto.master import EnvironmentMasterKeys, FileMasterKeys, MasterKeyProvider
+from muniment_server.crypto.wrapped_key_store import key_store_at
+from muniment_server.embedding.base import Embedder
+from muniment_server.embedding.batching import EmbeddingService
+from muniment_server.embedding.factory import create_embedder
+from muniment_server.grpc_server import GrpcServer, TlsFiles
+from muniment_server.health import Health, ReadinessCheck
+from muniment_server.identity.api_key import ApiKeyAuthenticator
+from muniment_server.identity.authenticator import Authenticator
+from muniment_server.identity.jwt import JwtAuthenticator, JwtSettings
+from muniment_server.interceptors.authentication import AuthenticationStage
+from muniment_server.interceptors.chain import Chain, stages
+from muniment_server.interceptors.deadline import DeadlineRule, DeadlineStage
+from muniment_server.interceptors.errors import ErrorStage
+from muniment_server.interceptors.limits import LimitStage
+from muniment_server.interceptors.methods import MethodClass
+from muniment_server.interceptors.permission import PermissionStage
+from muniment_server.interceptors.telemetry import TelemetryStage
+from muniment_server.interceptors.validation import ValidationStage
+from muniment_server.retrieval.analysis import Analyzer
+from muniment_server.storage.credentials import DatabaseCredentials
+from muniment_server.storage.database import Database, translate_exception
+from muniment_server.storage.hints import Hint, HintKind, Hints
+from muniment_server.telemetry.instruments import metrics
+from muniment_server.telemetry.setup import configure
+
+_log = logging.getLogger("muniment.service")
+
+SERVICE_NAMES = ("muniment.v1.MemoryService", "muniment.v1.AuditService")
+_WARM = (memory_service_pb2.WriteRequest, memory_service_pb2.RecallRequest)
+_UPKEEP_SECONDS = 30.0
+
+
+def master_keys(settings: Settings) -> MasterKeyProvider:
+    """The provider of the master key; the file of the embedded default is made at first use."""
+    if settings.master_key is not None:
+        return EnvironmentMasterKeys({"MUNIMENT_MASTER_KEY": settings.master_key.get_secret_value()})
+    if settings.master_key_file is not None:
+        return FileMasterKeys(settings.master_key_file)
+    return FileMasterKeys(key_folder(settings) / "master.key", create=True)
+
+
+def key_folder(settings: Settings) -> Path:
+    """The folder of the embedded key store, beside the data folder; closed to others."""
+    folder = settings.home / "keys"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
+
+
+def key_store(settings: Settings, provider: MasterKeyProvider) -> KeyStore:
+    """The key store of the settings, unopened."""
+    if settings.key_store_url is not None:
+        return key_store_at(settings.key_store_url.get_secret_value(), provider)
+    return key_store_at(key_folder(settings) / "keystore.sqlite", provider)
+
+
+def where(settings: Settings) -> Where:
+    """Where the database is."""
+
+    def url(secret: object) -> str | None:
+        return None if secret is None else secret.get_secret_value()  # type: ignore[attr-defined,no-any-return]
+
+    return Where(
+        home=settings.home,
+        database_url=url(settings.database_url),
+        app_url=url(settings.app_database_url),
+        maintenance_url=url(settings.maintenance_database_url),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a service is made of, prepared and open but for the pools."""
+
+    app_conninfo: str
+    maintenance_conninfo: str | None
+    instance: Instance
+    key_store: KeyStore
+    embedder: Embedder
+
+
+class Service:
+    """One serving process. `start`, then `run` until a signal or `stop`."""
+
+    def __init__(self, settings: Settings, parts: Parts, clock: Callable[[], datetime] = utc_now) -> None:
+        self.settings = settings
+        self.parts = parts
+        self.database = Database(
+            parts.app_conninfo,
+            min_size=min(settings.pool_min_size, settings.pool_max_size),
+            max_size=settings.pool_max_size,
+            acquire_timeout=settings.pool_timeout,
+        )
+        self.maintenance = (
+            Database(
+                parts.maintenance_conninfo,
+                max_size=settings.maintenance_pool_max_size,
+                name="maintenance",
+            )
+            if parts.maintenance_conninfo is not None
+            else None
+        )
+        self.keys = KeyRing(parts.key_store)
+        self.embeddings = EmbeddingService(parts.embedder)
+        self.sealer = Sealer(self.maintenance, self.keys, clock=clock) if self.maintenance else None
+        self.services = Services(
+            database=self.database,
+            keys=self.keys,
+            embeddings=self.embeddings,
+            trail=AuditTrail(),
+            instance=parts.instance,
+            on_recorded=self.sealer.notify if self.sealer else lambda _tenant: None,
+            clock=clock,
+        )
+        source = DatabaseCredentials(self.database)
+        self.tokens = (
+            JwtAuthenticator(
+                JwtSettings(
+                    issuer=settings.oidc_issuer or "",
+                    audience=settings.oidc_audience or "",
+                    jwks_url=settings.oidc_jwks_url,
+                    jwks_file=settings.oidc_jwks_file,
+                ),
+                source,
+            )
+            if settings.oidc
+            else None
+        )
+        self.api_keys = ApiKeyAuthenticator(source)
+        self._hints = Hints(parts.app_conninfo, self._hinted)
+        self._upkeep: asyncio.Task[None] | None = None
+        self._closing = AsyncExitStack()
+        self.server: GrpcServer | None = None
+
+    def _hinted(self, hint: Hint) -> None:
+        match hint.kind:
+            case HintKind.CREDENTIAL_CHANGED:
+                self.api_keys.drop(*hint.ids)
+            case HintKind.KEYS_DESTROYED:
+                tenant_id, scope_id = hint.ids
+                self.keys.drop(UUID(tenant_id), UUID(scope_id))
+                self.embeddings.clear()
+            case HintKind.MISSED:
+                self.api_keys.drop_all()
+                self.keys.drop_all()
+                self.embeddings.clear()
+
+    async def start(self) -> None:
+        """Open everything and listen. Raises what its parts raise; then everything is closed again."""
+        try:
+            await self._start()
+        except BaseException:
+            await self._closing.aclose()
+            raise
+
+    async def _start(self) -> None:
+        settings = self.settings
+        await self._open("database", self.database.open, self.database.close)
+        metrics().observe_pool("app", self.database.pool.get_stats)
+        if self.maintenance is not None:
+            await self._open("maintenance", self.maintenance.open, self.maintenance.close)
+            await startup_check(self.maintenance, self.parts.key_store)
+        await self._open("hints", self._hints.start, self._hints.stop)
+        await self._open("embedder", self.embeddings.start, self.embeddings.stop)
+        await asyncio.to_thread(Analyzer().warm_up)
+        if self.tokens is not None:
+            await self.tokens.start()
+        if self.sealer is not None:
+            await self._open("sealer", self.sealer.start, self.sealer.stop)
+        self._upkeep = asyncio.create_task(self._keep_up(), name="muniment-upkeep")
+        self._closing.push_async_callback(self._stop_upkeep)
+        health = Health(
+            {
+                "database": self.database.check,
+                "embedder": self._check_embedder,
+                "key store": self.parts.key_store.check,
+            },
+            SERVICE_NAMES,
+            interval=settings.health_interval,
+        )
+        self.server = GrpcServer(
+            listen=settings.listen,
+            register=self._register,
+            services=SERVICE_NAMES,
+            health=health,
+            interceptors=[self._chain()],
+            tls=TlsFiles(settings.tls_cert_file, settings.tls_key_file, settings.tls_client_ca_file)
+            if settings.tls_cert_file and settings.tls_key_file
+            else None,
+            reflect=settings.reflection_enabled,
+            reuse_port=settings.reuse_port,
+            max_concurrent_rpcs=settings.max_concurrent_rpcs,
+            drain_delay=settings.drain_delay,
+            grace=settings.shutdown_grace,
+        )
+        self.server.on_stop("denied calls", self._errors.drain)
+        self.server.on_stop("service", self._closing.aclose)
+        await self.server.start()
+
+    async def _open(
+        self, name: str, start: Callable[[], Awaitable[object]], stop: Callable[[], Awaitable[object]]
+    ) -> None:
+        self._closing.push_async_callback(stop)
+        await start()
+        _log.debug("%s is open", name)
+
+    def _register(self, server: grpc.aio.Server) -> None:
+        memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(MemoryService(self.services), server)
+        audit_pb2_grpc.add_AuditServiceServicer_to_server(AuditService(self.services, self.sealer), server)
+
+    def _chain(self) -> Chain:
+        settings = self.settings
+        self._errors = ErrorStage(
+            translate_exception,
+            DeniedCalls(self.database, self.keys, self.services.on_recorded, self.services.clock),
+        )
+        rules = {
+            each: DeadlineRule(
+                getattr(settings, f"deadline_{each.value}"), getattr(settings, f"deadline_ceiling_{each.value}")
+            )
+            for each in MethodClass
+        }
+        return Chain(
+            stages(
+                TelemetryStage(settings.host, settings.port),
+                self._errors,
+                DeadlineStage(rules),
+                AuthenticationStage(Authenticator(self.api_keys, self.tokens)),
+                PermissionStage(),
+                LimitStage({each: getattr(settings, f"concurrency_{each.value}") for each in MethodClass}),
+                ValidationStage(_WARM),
+            )
+        )
+
+    async def _check_embedder(self) -> None:
+        if not self.embeddings.ready.is_set():
+            raise RuntimeError("the embedder is not ready")
+
+    async def _keep_up(self) -> None:
+        """Finish what a crash or an outage of the key store left pending, and forget idle keys."""
+        while True:
+            try:
+                await self.finish_pending_erasures()
+            except Exception as error:  # noqa: BLE001 - tried again in a while
+                _log.warning("pending erasures could not be looked through: %s", type(error).__name__)
+            await asyncio.sleep(_UPKEEP_SECONDS)
+            self.keys.purge()
+
+    async def finish_pending_erasures(self) -> int:
+        """Complete erasures that wait for their keys; returns how many still wait."""
+        if self.maintenance is None:
+            return 0
+        async with self.maintenance.transaction(None, timeout=10.0) as work:
+            tenants = [row["tenant_id"] for row in await work.fetch("tenant_list")]
+        left = 0
+        for tenant_id in tenants:
+            left += await finish_pending(self.services, tenant_id)
+        metrics().erasures_pending(left)
+        return left
+
+    async def _stop_upkeep(self) -> None:
+        if self._upkeep is not None:
+            self._upkeep.cancel()
+            await asyncio.wait([self._upkeep])
+
+    async def run(self) -> None:
+        """Serve until SIGTERM, SIGINT or `stop`."""
+        if self.server is None:
+            raise RuntimeError("start the service first")
+        await self.server.serve()
+
+    async def stop(self) -> None:
+        """Stop in order; `run` returns."""
+        if self.server is not None:
+            await self.server.stop()
+        else:
+            await self._closing.aclose()
+
+
+async def serve(settings: Settings, announce: Callable[[Installation, GrpcServer], None]) -> None:
+    """Everything from settings to the end of the process; `announce` is called once it listens.
+
+    Raises ConfigError, BootstrapError, EmbeddingError, ServerError and the errors of the key store.
+    """
+    telemetry = configure(version=__version__, environ=os.environ, capture=settings.capture_content)
+    provider = master_keys(settings)
+    embedder = await asyncio.to_thread(create_embedder, settings.embedder)  # type: ignore[arg-type]
+    installation = await prepare(where(settings), provider, embedder.model)
+    try:
+        store = key_store(settings, provider)
+        await store.open()
+        try:
+            service = Service(
+                settings,
+                Parts(
+                    installation.app_conninfo,
+                    installation.maintenance_conninfo,
+                    Instance(
+                        installation.instance.instance_id,
+                        installation.instance.model_no,
+                        installation.instance.restore_epoch,
+                    ),
+                    store,
+                    embedder,
+                ),
+            )
+            await service.start()
+            if service.server is not None:
+                announce(installation, service.server)
+            await service.run()
+        finally:
+            await store.close()
+    finally:
+        await installation.close()
+        await telemetry.aclose()
+
+
+__all__ = ["Parts", "ReadinessCheck", "Service", "serve"]
