@@ -15,8 +15,12 @@ class Authenticator:
         self.api_keys = api_keys
         self.tokens = tokens
 
-    async def authenticate(self, authorization: str) -> Principal:
-        """The principal of one `authorization` value. Raises CredentialsInvalid, or what storage raises."""
+    async def authenticate(self, authorization: str, tenant: str) -> Principal:
+        """The principal of one `authorization` value, for a call that names `tenant`.
+
+        The principal may still not be allowed to act for that tenant: see `Principal.tenants`. Raises
+        CredentialsInvalid, or what storage raises.
+        """
         scheme, _, credential = authorization.partition(" ")
         if scheme.lower() != "bearer":
             raise CredentialsInvalid
@@ -25,4 +29,4 @@ class Authenticator:
             return await self.api_keys.authenticate(credential)
         if self.tokens is None:
             raise CredentialsInvalid
-        return await self.tokens.authenticate(credential)
+        return await self.tokens.authenticate(credential, tenant)

@@ -87,30 +87,51 @@ class JwtAuthenticator:
         self._source = source
         self._keys = keys or KeySet(url=settings.jwks_url, file=settings.jwks_file)
         self._now = now
-        self._verified: LookupCache[str, Principal] = LookupCache(
+        self._verified: LookupCache[str, _Verified] = LookupCache(
             self._verify, ttl=ttl, miss_ttl=0.0, size=size, clock=clock
+        )
+        self._tenants: LookupCache[str, uuid.UUID] = LookupCache(
+            self._find_tenant, ttl=ttl, miss_ttl=1.0, size=size, clock=clock
         )
 
     async def start(self) -> None:
         """Read the issuer's keys for the first time."""
         await self._keys.start()
 
-    async def authenticate(self, text: str) -> Principal:
-        """The principal of a token. Raises CredentialsInvalid, or what storage raises."""
+    async def authenticate(self, text: str, tenant: str) -> Principal:
+        """The principal of a token, for a call that names `tenant`.
+
+        Of the tenants in the token only the one named is looked up, so the principal's tenants are
+        that one or none. Raises CredentialsInvalid, or what storage raises.
+        """
         if len(text) > _MAX_TOKEN:
             raise CredentialsInvalid
-        principal = await self._verified.get(text)
-        if principal is None or principal.expires is None:
+        verified = await self._verified.get(text)
+        if verified is None or verified.rights.expires.timestamp() + LEEWAY_SECONDS <= self._now():
             raise CredentialsInvalid
-        if principal.expires.timestamp() + LEEWAY_SECONDS <= self._now():
-            raise CredentialsInvalid
-        return principal
+        rights = verified.rights
+        tenant_id = await self._tenants.get(tenant) if tenant in rights.tenants else None
+        return Principal(
+            credential_id=verified.credential_id,
+            kind="jwt",
+            tenants={} if tenant_id is None else {tenant: tenant_id},
+            permissions=rights.permissions,
+            source_types=rights.source_types,
+            max_trust=rights.max_trust,
+            subject=rights.subject,
+            agent=rights.agent,
+            expires=rights.expires,
+        )
 
     def drop_all(self) -> None:
-        """Forget what was verified, after tenants changed."""
+        """Forget what was looked up, after tenants changed."""
         self._verified.drop_all()
+        self._tenants.drop_all()
 
-    async def _verify(self, text: str) -> Principal | None:
+    async def _find_tenant(self, name: str) -> uuid.UUID | None:
+        return (await self._source.find_tenants((name,))).get(name)
+
+    async def _verify(self, text: str) -> _Verified | None:
         try:
             kid, algorithm = _header(text)
         except (jwt.PyJWTError, ValueError, TypeError):
@@ -131,18 +152,7 @@ class JwtAuthenticator:
             rights = _Rights.of(claims)
         except (jwt.PyJWTError, ValueError, TypeError, OverflowError, OSError):
             return None
-        tenants = await self._source.find_tenants(rights.tenants) if rights.tenants else {}
-        return Principal(
-            credential_id=uuid.uuid5(_CREDENTIALS, f"{self._settings.issuer}\0{claims['sub']}"),
-            kind="jwt",
-            tenants={name: tenants[name] for name in rights.tenants if name in tenants},
-            permissions=rights.permissions,
-            source_types=rights.source_types,
-            max_trust=rights.max_trust,
-            subject=rights.subject,
-            agent=rights.agent,
-            expires=rights.expires,
-        )
+        return _Verified(uuid.uuid5(_CREDENTIALS, f"{self._settings.issuer}\0{claims['sub']}"), rights)
 
 
 def _header(text: str) -> tuple[str | None, str]:
@@ -186,6 +196,12 @@ class _Rights:
             agent=_binding(claims, CLAIM_AGENT),
             expires=datetime.fromtimestamp(int(claims["exp"]), UTC),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Verified:
+    credential_id: uuid.UUID
+    rights: _Rights
 
 
 def _names(claims: Mapping[str, Any], claim: str) -> frozenset[str]:

@@ -46,7 +46,7 @@ class AuthenticationStage:
             raise CredentialsInvalid
         tenant = _tenant(call.values(TENANT_KEY))
         call.tenant_name = tenant
-        principal = await self._authenticator.authenticate(credentials[0])
+        principal = await self._authenticator.authenticate(credentials[0], tenant)
         call.principal = principal
         tenant_id = principal.tenants.get(tenant)
         if tenant_id is None:

@@ -15,8 +15,8 @@ from muniment_server.interceptors.methods import MethodClass
 MINIMUM_SECONDS: Final = 0.020
 """With less left a call is refused at once: it could not finish, only cost."""
 
-_ANSWER_SECONDS: Final = 0.010
-_ANSWER_SHARE: Final = 0.05
+_ANSWER_SECONDS: Final = 0.050
+_ANSWER_SHARE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
