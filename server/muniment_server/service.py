@@ -7,12 +7,13 @@ from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import datetime
+from importlib.metadata import version
 from pathlib import Path
 from uuid import UUID
 
 import grpc
+from pydantic import SecretStr
 
-from muniment_server import __version__
 from muniment_server._gen.muniment.v1 import audit_pb2_grpc, memory_service_pb2, memory_service_pb2_grpc
 from muniment_server.api.audit_service import AuditService
 from muniment_server.api.memory_service import MemoryService
@@ -85,8 +86,8 @@ def key_store(settings: Settings, provider: MasterKeyProvider) -> KeyStore:
 def where(settings: Settings) -> Where:
     """Where the database is."""
 
-    def url(secret: object) -> str | None:
-        return None if secret is None else secret.get_secret_value()  # type: ignore[attr-defined,no-any-return]
+    def url(secret: SecretStr | None) -> str | None:
+        return None if secret is None else secret.get_secret_value()
 
     return Where(
         home=settings.home,
@@ -184,7 +185,7 @@ class Service:
     async def _start(self) -> None:
         settings = self.settings
         await self._open("database", self.database.open, self.database.close)
-        metrics().observe_pool("app", self.database.pool.get_stats)
+        metrics().observe_pool("app", self.database.pool_stats)
         if self.maintenance is not None:
             await self._open("maintenance", self.maintenance.open, self.maintenance.close)
             await startup_check(self.maintenance, self.parts.key_store)
@@ -244,7 +245,8 @@ class Service:
         )
         rules = {
             each: DeadlineRule(
-                getattr(settings, f"deadline_{each.value}"), getattr(settings, f"deadline_ceiling_{each.value}")
+                getattr(settings, f"deadline_{each.value}"),
+                getattr(settings, f"deadline_ceiling_{each.value}"),
             )
             for each in MethodClass
         }
@@ -310,7 +312,9 @@ async def serve(settings: Settings, announce: Callable[[Installation, GrpcServer
 
     Raises ConfigError, BootstrapError, EmbeddingError, ServerError and the errors of the key store.
     """
-    telemetry = configure(version=__version__, environ=os.environ, capture=settings.capture_content)
+    telemetry = configure(
+        version=version("muniment-server"), environ=os.environ, capture=settings.capture_content
+    )
     provider = master_keys(settings)
     embedder = await asyncio.to_thread(create_embedder, settings.embedder)  # type: ignore[arg-type]
     installation = await prepare(where(settings), provider, embedder.model)

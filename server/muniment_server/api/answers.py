@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 from google.protobuf import json_format
 from google.protobuf.struct_pb2 import Struct
@@ -19,6 +20,12 @@ from muniment_server.application.erase import Receipt
 from muniment_server.application.recall import TOKENIZER, Degradation, LegScore, Ranked, Recalled
 from muniment_server.audit.events import from_micros
 from muniment_server.domain.model import Memory, PropertyValue, Scope, ScopeKind, WriteResult
+
+
+def number(value: int | None) -> Any:
+    """An enum's number for the generated code, whose stubs know only its own enums; None is unspecified."""
+    return 0 if value is None else int(value)
+
 
 READY = memory_pb2.EMBEDDING_STATE_READY
 NOT_COVERED = memory_pb2.EMBEDDING_STATE_NOT_COVERED
@@ -64,22 +71,22 @@ def memory(value: Memory) -> memory_pb2.Memory:
         memory_id=str(value.memory_id),
         revision=value.revision,
         etag=value.etag,
-        state=int(value.state),
+        state=number(value.state),
         scope=scope(value.scope) if value.scope else None,
-        kind=int(value.kind) if value.kind else 0,
+        kind=number(value.kind),
         slot=value.slot or "",
         content=value.content or "",
         tags=value.tags,
         properties={key: property_value(one) for key, one in value.properties.items()},
         attributes=json_format.Parse(value.attributes, Struct()) if value.attributes else None,
         provenance=memory_pb2.Provenance(
-            source_type=int(provenance.source_type),
+            source_type=number(provenance.source_type),
             source_ref=provenance.source_ref or "",
             session=provenance.session,
             author=provenance.author,
             agent=provenance.author_agent or "",
             confidence=provenance.confidence,
-            trust=int(provenance.trust),
+            trust=number(provenance.trust),
         )
         if provenance
         else None,
@@ -114,7 +121,7 @@ def write_results(results: Iterable[WriteResult]) -> list[write_pb2.WriteResult]
     return [
         write_pb2.WriteResult(
             memory=memory(one.memory),
-            outcome=int(one.outcome),
+            outcome=number(one.outcome),
             superseded_memory_id=str(one.superseded) if one.superseded else "",
             embedding_state=READY if one.embedding_covered else NOT_COVERED,
             rule=one.rule or "",
@@ -126,7 +133,7 @@ def write_results(results: Iterable[WriteResult]) -> list[write_pb2.WriteResult]
 
 def _leg(score: LegScore) -> recall_pb2.LegScore:
     return recall_pb2.LegScore(
-        leg=int(score.leg),
+        leg=number(score.leg),
         rank=score.rank or 0,
         raw_score=score.raw_score,
         contribution=score.contribution,
@@ -150,7 +157,7 @@ def _ranked(value: Ranked, *, full: bool, explain: bool) -> recall_pb2.RankedMem
 def degradations(values: Iterable[Degradation]) -> list[recall_pb2.Degradation]:
     """What a Recall had to leave out."""
     return [
-        recall_pb2.Degradation(stage=int(one.stage), leg=int(one.leg), reason=int(one.reason))
+        recall_pb2.Degradation(stage=number(one.stage), leg=number(one.leg), reason=number(one.reason))
         for one in values
     ]
 
@@ -173,7 +180,7 @@ def recalled(
         else None,
         no_relevant_memory=value.no_relevant_memory,
         left_out=[
-            recall_pb2.LeftOut(reason=int(reason), count=count) for reason, count in value.left_out.items()
+            recall_pb2.LeftOut(reason=number(reason), count=count) for reason, count in value.left_out.items()
         ],
         degraded=degradations(value.degraded),
         seal_broken_memory_ids=[str(memory_id) for memory_id in value.broken[:100]],

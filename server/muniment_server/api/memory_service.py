@@ -98,7 +98,7 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
             return memory_service_pb2.SupersedeResponse(
                 superseded=answers.memory(superseded.superseded),
                 memory=answers.memory(superseded.memory),
-                outcome=int(superseded.outcome),
+                outcome=answers.number(superseded.outcome),
                 consistency_token=answers.token(superseded.consistency_token),
                 embedding_state=answers.READY if superseded.embedding_covered else answers.NOT_COVERED,
                 rule=superseded.rule or "",

@@ -16,7 +16,12 @@ from muniment_server.crypto.errors import KeyStoreError
 from muniment_server.crypto.set_digest import SetDigest
 from muniment_server.crypto.signing import RECEIPT_TYPE
 from muniment_server.crypto.tenant_key import TenantKey
-from muniment_server.domain.errors import ErasureNotFound, IntegrityViolation, MemoryNotFound
+from muniment_server.domain.errors import (
+    ErasureNotFound,
+    IntegrityViolation,
+    MemoryNotFound,
+    TransactionConflict,
+)
 from muniment_server.domain.ids import new_id
 from muniment_server.domain.model import ErasureState, ErasureTarget, MemoryFilter, MemoryState, Scope
 from muniment_server.identity.principal import CallContext
@@ -43,7 +48,7 @@ from .consistency import issue_token
 from .idempotency import RequestMark, earlier_response, remember
 from .scoping import EpochChanged, bind_scope, in_reach, locked_existing, reading_key, sealed_scope
 from .sealing import ScopeChange
-from .services import Services
+from .services import Attempts, Services
 
 _log = logging.getLogger(__name__)
 
@@ -151,6 +156,7 @@ async def _erase(services: Services, context: CallContext, command: EraseCommand
     mark = RequestMark.of(key, command.request_id, METHOD, command.payload)
     erasure_id = new_id()
     epochs: dict[UUID, int] = {}
+    attempts = Attempts()
     while True:
         tally = _Tally()
         try:
@@ -159,6 +165,8 @@ async def _erase(services: Services, context: CallContext, command: EraseCommand
             return _dry_receipt(services, key, command, tally, now)
         except EpochChanged as change:
             epochs[change.scope_id] = change.epoch
+        except TransactionConflict as conflict:
+            await attempts.lost(conflict)
         except UniqueConflict as conflict:
             if conflict.constraint != "idempotency_pkey":
                 raise

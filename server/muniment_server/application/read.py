@@ -39,7 +39,7 @@ _MEMORY_OVERHEAD = 2_048
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A memory with the revisions asked for, newest first; `broken` numbers those whose seal does not hold."""
+    """A memory with the revisions asked for, newest first; `broken`: those whose seal does not hold."""
 
     memory: Memory
     revisions: list[Memory]

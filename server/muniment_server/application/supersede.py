@@ -19,6 +19,7 @@ from muniment_server.domain.errors import (
     MemoryNotFound,
     MemorySuperseded,
     RevisionConflict,
+    TransactionConflict,
 )
 from muniment_server.domain.model import (
     Memory,
@@ -42,7 +43,7 @@ from .idempotency import RequestMark, earlier_response, remember
 from .preparing import analyse, check_expiry, check_items, prepare, stamp, vectors
 from .scoping import EpochChanged, in_reach, locked_existing, read_label, writing_key
 from .sealing import ScopeChange, is_genuine
-from .services import Services
+from .services import Attempts, Services
 from .views import etag, to_memory
 from .write import store_plan, written_details
 
@@ -96,6 +97,7 @@ async def supersede(
         analysed = await analyse([command.item])
         made = await vectors(services.embeddings, [command.item])
         epoch: int | None = None
+        attempts = Attempts()
         while True:
             try:
                 response, new_id = await _attempt(
@@ -103,6 +105,8 @@ async def supersede(
                 )
             except EpochChanged as change:
                 epoch = change.epoch
+            except TransactionConflict as conflict:
+                await attempts.lost(conflict)
             except UniqueConflict as conflict:
                 if conflict.constraint != "idempotency_pkey":
                     raise

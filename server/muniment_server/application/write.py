@@ -9,6 +9,7 @@ from uuid import UUID
 from muniment_server.audit.events import AuditAction
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.errors import TransactionConflict
 from muniment_server.domain.model import NewMemory, Provenance, Revision, Scope, WriteResult
 from muniment_server.domain.write_plan import Decision, WritePlan
 from muniment_server.identity.principal import CallContext
@@ -23,7 +24,7 @@ from .idempotency import RequestMark, earlier_response, remember
 from .preparing import Prepared, analyse, check_expiry, check_items, prepare, stamp, vectors
 from .scoping import EpochChanged, bind_scope, locked_scope, writing_key
 from .sealing import ScopeChange
-from .services import Services
+from .services import Attempts, Services
 from .views import to_memory
 
 METHOD = "Write"
@@ -67,6 +68,7 @@ async def write(services: Services, context: CallContext, command: WriteCommand,
     analysed = await analyse(command.items)
     made = await vectors(services.embeddings, command.items)
     epoch: int | None = None
+    attempts = Attempts()
     with memory_span(
         names.OP_UPSERT_MEMORY,
         store_id=str(context.tenant_id),
@@ -83,6 +85,8 @@ async def write(services: Services, context: CallContext, command: WriteCommand,
                 )
             except EpochChanged as change:
                 epoch = change.epoch
+            except TransactionConflict as conflict:
+                await attempts.lost(conflict)
             except UniqueConflict as conflict:
                 # The same request id, committed by a call that held another lock: its answer is ours.
                 if conflict.constraint != "idempotency_pkey":

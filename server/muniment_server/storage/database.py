@@ -17,7 +17,14 @@ from psycopg import AsyncConnection, AsyncRawCursor
 from psycopg.rows import dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
-from muniment_server.domain.errors import DatabaseUnavailable, DeadlineExceeded, MunimentError, Overloaded
+from muniment_server.domain.errors import (
+    DatabaseUnavailable,
+    DeadlineExceeded,
+    MunimentError,
+    Overloaded,
+    TransactionConflict,
+)
+from muniment_server.telemetry.metrics import PoolStats
 from muniment_server.telemetry.spans import sql_span
 
 from .queries import Statement, load_statements
@@ -50,7 +57,7 @@ def translate_exception(error: BaseException) -> MunimentError | None:
     if isinstance(error, psycopg.Error):
         state = error.sqlstate or ""
         if state in _CONTENTION:
-            return DatabaseUnavailable("contention")
+            return TransactionConflict()
         if state[:2] in ("08", "53", "57") or (isinstance(error, psycopg.OperationalError) and not state):
             return DatabaseUnavailable("connection")
     return None
@@ -168,7 +175,8 @@ class Database:
 
         timeout: seconds that a statement may run (`statement_timeout`).
         settings: further transaction-local settings; values must be canonical text of parsed values.
-        Raises UniqueConflict, or the driver's errors (see `translate_exception`).
+        Raises UniqueConflict, TransactionConflict (nothing was changed, it may be tried again), or the
+        driver's errors (see `translate_exception`).
         """
         lines = ["BEGIN", "SET LOCAL citus.propagate_set_commands = 'local'"]
         if tenant_id is not None:
@@ -186,6 +194,10 @@ class Database:
                     await connection.execute(b"COMMIT", prepare=False)
             except psycopg.errors.UniqueViolation as error:
                 raise UniqueConflict(_constraint(error)) from error
+            except psycopg.Error as error:
+                if error.sqlstate in _CONTENTION:
+                    raise TransactionConflict from error
+                raise
             finally:
                 if (
                     not connection.closed
@@ -216,6 +228,12 @@ class Database:
                 await self.pool.putconn(connection)
             else:
                 return connection
+
+    def pool_stats(self) -> PoolStats:
+        """The pool's state for the metrics."""
+        stats = self.pool.get_stats()
+        size, idle = stats.get("pool_size", 0), stats.get("pool_available", 0)
+        return PoolStats(size - idle, idle, self.pool.max_size, stats.get("requests_waiting", 0))
 
     async def check(self) -> None:
         """One round trip, for readiness; raises when the database does not answer."""

@@ -1,11 +1,14 @@
 -- One page of audit events, newest first, with their place in the chain. A memory's events are found
 -- through the index that the sealer fills, and in the queue of those that it has not chained yet.
-SELECT e.event_id, e.payload, e.mac, c.sequence, c.digest, p.digest AS prev_digest
+SELECT e.event_id, e.event_time, e.action, e.outcome, e.actor, e.scope_id, e.agent, e.session, e.trace_id,
+       e.recall_id, e.memory_ids, e.source_types, e.payload, e.mac,
+       c.sequence, c.digest, p.digest AS prev_digest
 FROM audit_event e
 LEFT JOIN audit_chain c ON c.tenant_id = %(tenant_id)s AND c.event_id = e.event_id
 LEFT JOIN audit_chain p ON p.tenant_id = %(tenant_id)s AND p.sequence = c.sequence - 1
 WHERE e.tenant_id = %(tenant_id)s
       AND (%(before)s::uuid IS NULL OR e.event_id < %(before)s::uuid)
+      AND (%(not_before)s::uuid IS NULL OR e.event_id >= %(not_before)s::uuid)
       AND (%(memory_id)s::uuid IS NULL OR e.event_id = ANY(ARRAY(
               SELECT a.event_id FROM audit_memory a
               WHERE a.tenant_id = %(tenant_id)s AND a.memory_id = %(memory_id)s::uuid
