@@ -11,6 +11,7 @@
   strings of all roles, `rows`/`row`/`execute` with a superuser's eye, `add_tenant`, `add_instance`.
 - `module_database` (module): the same, shared by the tests of a module.
 - `app`, `maintenance` (test, async): opened `Database` objects of the two roles on `database`.
+- `service` (test, async): the whole service in this process, with callers; see support/service.py.
 - `home` (test): a folder for MUNIMENT_HOME that works when the tests run as root.
 
 For a pool on `module_database`, or one with other sizes: `module_database.app(max_size=1)`, then
@@ -20,11 +21,15 @@ For a pool on `module_database`, or one with other sizes: `module_database.app(m
 import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from muniment_server.storage.database import Database
 from support.postgres import PostgresDatabase, PostgresServer, reachable_folder, running_server
+
+if TYPE_CHECKING:
+    from support.service import RunningService
 
 for _name in list(os.environ):
     if _name.startswith(("PG", "MUNIMENT_", "OTEL_")):
@@ -72,6 +77,15 @@ async def maintenance(database: PostgresDatabase) -> AsyncIterator[Database]:
     await pool.open()
     yield pool
     await pool.close()
+
+
+@pytest.fixture
+async def service(database: PostgresDatabase) -> AsyncIterator["RunningService"]:
+    """The whole service on `database`, with the deterministic embedder (see tests/support/service.py)."""
+    from support.service import running_service
+
+    async with running_service(database) as running:
+        yield running
 
 
 @pytest.fixture
