@@ -112,7 +112,7 @@ class EmbeddedPostgres:
         self._earlier = tuple(earlier)
         self._settings = {**_SETTINGS, **(settings or {})}
         self._users = FileLock(self.run / "users.lock")
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: psutil.Process | None = None
         self._account: Account | None = None
 
     @property
@@ -161,9 +161,12 @@ class EmbeddedPostgres:
             self._initialise(programs, account)
             self._process = None
             try:
-                if self._running() is None:
+                running = self._running()
+                if running is None:
                     self._clear_stale()
                     self._spawn(programs, account)
+                elif self._close_door():
+                    running.send_signal(signal.SIGHUP)
                 self._wait_until_ready(timeout)
                 self._refuse_open_door()
             except BaseException:
@@ -264,27 +267,41 @@ class EmbeddedPostgres:
         stale.unlink(missing_ok=True)
 
     def _spawn(self, programs: Path, account: Account) -> None:
-        access = self.data / "pg_hba.conf"
-        access.write_text(_ACCESS)
+        self._close_door()
         settings = {
             **self._settings,
             "unix_socket_directories": str(self.socket_folder),
-            "hba_file": str(access),
+            "hba_file": str(self.data / "pg_hba.conf"),
         }
         command = [str(programs / "postgres"), "-D", str(self.data)]
         for name, value in settings.items():
             command += ["-c", f"{name}={value}"]
-        with (self.run / "start.log").open("wb") as log:
-            # A session of its own: Ctrl-C must reach the service, which drains first, and not the database.
-            self._process = subprocess.Popen(  # noqa: S603
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/",
-                env=_environment(), **account.subprocess_arguments(),
-            )  # fmt: skip
+        log = self.run / "start.log"
+        # Its parent ends at once: the server outlives whoever started it and is nobody's zombie. A session
+        # of its own: Ctrl-C must reach the service, which drains first, and not the database.
+        script = '"$@" </dev/null >"$0" 2>&1 & echo $!'
+        started = subprocess.run(  # noqa: S603
+            ["/bin/sh", "-c", script, str(log), *command],
+            capture_output=True, text=True, start_new_session=True, cwd="/", env=_environment(), check=False,
+            **account.subprocess_arguments(),
+        )  # fmt: skip
+        try:
+            self._process = psutil.Process(int(started.stdout))
+        except (ValueError, psutil.NoSuchProcess):
+            raise BootstrapError(f"The embedded PostgreSQL did not start: {self._last_line()}") from None
+
+    def _close_door(self) -> bool:
+        """Put our access rules in place; tells whether they were others."""
+        access = self.data / "pg_hba.conf"
+        if access.exists() and access.read_text(errors="replace") == _ACCESS:
+            return False
+        access.write_text(_ACCESS)
+        return True
 
     def _wait_until_ready(self, timeout: float) -> None:
-        deadline = time.monotonic() + timeout
+        started = time.monotonic()
         while True:
-            if self._process is not None and self._process.poll() is not None:
+            if self._process is not None and not _alive(self._process):
                 raise BootstrapError(f"The embedded PostgreSQL did not start: {self._last_line()}")
             try:
                 psycopg.connect(self.superuser_conninfo()).close()
@@ -297,7 +314,11 @@ class EmbeddedPostgres:
                         f"The database in {self.data} was made with another master key. Put the master key "
                         "of this home back in its place and start again."
                     ) from None
-                if time.monotonic() > deadline:
+                waited = time.monotonic() - started
+                # What libpq says when the server asks for less than `require_auth`.
+                if "method requirement" in str(error) and waited > 5.0:
+                    self._refuse_open_door()
+                if waited > timeout:
                     raise BootstrapError(
                         f"The embedded PostgreSQL was not ready in {timeout:.0f} seconds: {self._last_line()}"
                     ) from None
@@ -345,26 +366,24 @@ class EmbeddedPostgres:
         _LOG.warning("the embedded PostgreSQL did not stop")
 
     def _gone(self, process: psutil.Process, timeout: float) -> bool:
-        if self._process is not None and self._process.pid == process.pid:
-            try:
-                self._process.wait(timeout)
-            except subprocess.TimeoutExpired:
-                return False
-            self._process = None
-            return True
         deadline = time.monotonic() + timeout
-        while time.monotonic() < deadline:
-            if not process.is_running() or not _serves(process, self.data):
-                return True
-            time.sleep(0.03)
+        while _alive(process):
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.02)
+        return True
+
+
+def _alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
         return False
 
 
 def _serves(process: psutil.Process, data: Path) -> bool:
     try:
-        if process.status() == psutil.STATUS_ZOMBIE or not process.name().startswith("postgres"):
-            return False
-        return Path(process.cwd()) == data
+        return _alive(process) and process.name().startswith("postgres") and Path(process.cwd()) == data
     except (psutil.Error, OSError):
         return False
 

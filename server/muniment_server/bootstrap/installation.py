@@ -27,7 +27,9 @@ _LOG = logging.getLogger(__name__)
 
 DEV_TENANT = "dev"
 _SETTING = "MUNIMENT_DATABASE_URL"
+_APP_SETTING = "MUNIMENT_APP_DATABASE_URL"
 _MAINTENANCE_SETTING = "MUNIMENT_MAINTENANCE_DATABASE_URL"
+_EMBEDDED = "the embedded server"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,32 +75,23 @@ async def prepare(where: Where, keys: MasterKeyProvider, model: admin.Model) -> 
 def prepare_blocking(where: Where, secrets: RoleSecrets, model: admin.Model) -> Installation:
     """See `prepare`."""
     with _one_line_errors():
-        if where.database_url is None:
+        if where.embedded:
             return _prepare_embedded(where.home, secrets, model)
-        with connected(where.database_url, _SETTING) as connection:
-            login = roles.read_login(connection)
-            if login.privileged:
-                return _prepare_given(where.database_url, connection, secrets, model)
-            return _use_given(where, connection, model)
+        return _prepare_given(where, secrets, model)
 
 
-def migrate_blocking(where: Where, secrets: RoleSecrets, model: admin.Model) -> Installation | None:
-    """Do everything that needs a privileged or a migrating login, and nothing else.
+def migrate_blocking(
+    where: Where, secrets: RoleSecrets, model: admin.Model
+) -> tuple[tuple[migrate.Migration, ...], admin.InstanceRow]:
+    """Make or migrate everything in the database, and serve nothing; returns what was applied.
 
-    Returns None where the login may migrate but cannot serve. Raises BootstrapError.
+    Needs a login that may prepare or migrate. Raises BootstrapError.
     """
-    with _one_line_errors():
-        if where.database_url is None:
-            return _prepare_embedded(where.home, secrets, model)
-        with connected(where.database_url, _SETTING) as connection:
-            login = roles.read_login(connection)
-            if login.privileged:
-                return _prepare_given(where.database_url, connection, secrets, model)
-            _require_owner(login)
+    with _owner_connection(where, secrets) as (connection, login, applied):
+        if not login.privileged:
             roles.check_extension(connection)
-            migrate.migrate(connection)
-            admin.ensure_instance(connection, model)
-            return None
+            applied = tuple(migrate.migrate(connection))
+        return applied, admin.ensure_instance(connection, model)
 
 
 @contextmanager
@@ -108,38 +101,50 @@ def administration(where: Where, secrets: RoleSecrets) -> Iterator[psycopg.Conne
     The embedded server is started when it does not run, and stopped again when nobody else uses it.
     Raises BootstrapError.
     """
+    with _owner_connection(where, secrets) as (connection, _, _):
+        migrate.check(connection)
+        yield connection
+
+
+@contextmanager
+def _owner_connection(
+    where: Where, secrets: RoleSecrets
+) -> Iterator[tuple[psycopg.Connection[Any], roles.Login, tuple[migrate.Migration, ...]]]:
     with _one_line_errors():
-        if where.database_url is None:
+        if where.embedded:
             embedded = _start_embedded(where.home, secrets)
             try:
-                with connected(embedded.superuser_conninfo(DATABASE), "the embedded server") as connection:
-                    _make_ready(connection, secrets, exclusive=True)
-                    yield connection
+                with connected(embedded.superuser_conninfo(DATABASE), _EMBEDDED) as connection:
+                    applied = _make_ready(connection, secrets, exclusive=True)
+                    yield connection, roles.read_login(connection), applied
             finally:
                 embedded.stop()
             return
+        if where.database_url is None:
+            raise BootstrapError(f"This command needs a login that may act as {OWNER} in {_SETTING}.")
         with connected(where.database_url, _SETTING) as connection:
             login = roles.read_login(connection)
-            if login.privileged:
-                _make_ready(connection, secrets, exclusive=False)
-            else:
-                _require_owner(login)
-                migrate.check(connection)
-            yield connection
+            if not (login.privileged or login.acts_as_owner):
+                raise BootstrapError(
+                    f"The login {login.name!r} of {_SETTING} can only serve. This command needs one that may "
+                    f"act as {OWNER}."
+                )
+            applied = _make_ready(connection, secrets, exclusive=False) if login.privileged else ()
+            yield connection, login, applied
 
 
 def _prepare_embedded(home: Path, secrets: RoleSecrets, model: admin.Model) -> Installation:
     embedded = _start_embedded(home, secrets)
     try:
-        superuser = embedded.superuser_conninfo(DATABASE)
-        with connected(superuser, "the embedded server") as connection:
+        with connected(embedded.superuser_conninfo(DATABASE), _EMBEDDED) as connection:
             applied = _make_ready(connection, secrets, exclusive=True)
-            instance = admin.ensure_instance(connection, model)
+            admin.ensure_instance(connection, model)
             app = embedded.conninfo(APP, secrets.passwords[APP], DATABASE)
             maintenance = embedded.conninfo(MAINTENANCE, secrets.passwords[MAINTENANCE], DATABASE)
             _settle_password(connection, APP, app, secrets)
             _settle_password(connection, MAINTENANCE, maintenance, secrets)
-            _check_serving(app, maintenance)
+            instance = _check_serving(app, f"the role {APP}", model)
+            _check_serving(maintenance, f"the role {MAINTENANCE}", model)
             dev_key = _make_dev_key(connection, home)
     except BaseException:
         embedded.stop()
@@ -150,60 +155,77 @@ def _prepare_embedded(home: Path, secrets: RoleSecrets, model: admin.Model) -> I
 def _start_embedded(home: Path, secrets: RoleSecrets) -> EmbeddedPostgres:
     embedded = EmbeddedPostgres(home, secrets.passwords[SUPERUSER], earlier=secrets.earlier)
     embedded.start()
-    with connected(embedded.superuser_conninfo(), "the embedded server") as connection:
+    with connected(embedded.superuser_conninfo(), _EMBEDDED) as connection:
         if not roles.database_exists(connection, DATABASE):
             roles.create_database(connection, DATABASE)
     return embedded
 
 
-def _prepare_given(
-    url: str, connection: psycopg.Connection[Any], secrets: RoleSecrets, model: admin.Model
-) -> Installation:
-    applied = _make_ready(connection, secrets, exclusive=False)
-    instance = admin.ensure_instance(connection, model)
-    app = with_login(url, connection, APP, secrets.passwords[APP])
-    maintenance = with_login(url, connection, MAINTENANCE, secrets.passwords[MAINTENANCE])
-    _settle_password(connection, APP, app, secrets)
-    _settle_password(connection, MAINTENANCE, maintenance, secrets)
-    _check_serving(app, maintenance)
+def _prepare_given(where: Where, secrets: RoleSecrets, model: admin.Model) -> Installation:
+    app, app_source = where.app_url, _APP_SETTING
+    maintenance, maintenance_source = where.maintenance_url, _MAINTENANCE_SETTING
+    applied: tuple[migrate.Migration, ...] = ()
+    if where.database_url is not None:
+        with connected(where.database_url, _SETTING) as connection:
+            login = roles.read_login(connection)
+            if login.privileged:
+                applied = _make_ready(connection, secrets, exclusive=False)
+            elif login.acts_as_owner:
+                roles.check_extension(connection)
+                applied = tuple(migrate.migrate(connection))
+            if login.privileged or login.acts_as_owner:
+                admin.ensure_instance(connection, model)
+            if login.privileged and app is None:
+                app, app_source = _derive(where.database_url, connection, APP, secrets), f"the role {APP}"
+            if login.privileged and maintenance is None:
+                maintenance = _derive(where.database_url, connection, MAINTENANCE, secrets)
+                maintenance_source = f"the role {MAINTENANCE}"
+            if app is None and not login.acts_as_owner:
+                app, app_source = where.database_url, _SETTING
+    if app is None:
+        raise BootstrapError(
+            f"The login of {_SETTING} may migrate but must not serve. Set {_APP_SETTING} to a login that is "
+            f"only a member of {APP}."
+        )
+    instance = _check_serving(app, app_source, model)
+    if maintenance is None:
+        _LOG.warning(
+            "%s is not set: this process neither chains the audit trail nor clears expired request ids. "
+            "One process of the fleet must run with it.",
+            _MAINTENANCE_SETTING,
+        )
+    else:
+        _check_serving(maintenance, maintenance_source, model)
     return Installation(app, maintenance, instance, applied)
 
 
-def _use_given(where: Where, connection: psycopg.Connection[Any], model: admin.Model) -> Installation:
-    url = where.database_url or ""
-    _check_current(connection)
-    roles.assert_no_bypass(connection)
-    roles.check_settings(connection)
-    instance = admin.read_instance(connection)
+def _derive(url: str, connection: psycopg.Connection[Any], role: str, secrets: RoleSecrets) -> str:
+    conninfo = with_login(url, connection, role, secrets.passwords[role])
+    _settle_password(connection, role, conninfo, secrets)
+    return conninfo
+
+
+def _check_serving(conninfo: str, source: str, model: admin.Model) -> admin.InstanceRow:
+    """Everything that a login to serve with must fulfil; returns the instance that it sees."""
+    with connected(conninfo, source) as connection:
+        try:
+            roles.check_extension(connection)
+            migrate.check(connection)
+            roles.assert_no_bypass(connection)
+            roles.check_settings(connection)
+            instance = admin.read_instance(connection)
+        except psycopg.errors.InsufficientPrivilege:
+            raise BootstrapError(
+                f"The login {connection.info.user!r} of {source} may not read the schema {roles.SCHEMA}. "
+                f"Make it a member of {APP} or {MAINTENANCE}, or give {_SETTING} a privileged login."
+            ) from None
     if instance is None:
         raise BootstrapError(
             "The database is migrated but not set up. Run `muniment migrate` with a login that may act as "
             f"{OWNER}."
         )
     admin.check_model(instance, model)
-    if where.maintenance_url is None:
-        _LOG.warning(
-            "%s is not set: this process neither chains the audit trail nor clears expired request ids. "
-            "One process of the fleet must run with it.",
-            _MAINTENANCE_SETTING,
-        )
-        return Installation(url, None, instance)
-    with connected(where.maintenance_url, _MAINTENANCE_SETTING) as maintenance:
-        _check_current(maintenance)
-        roles.assert_no_bypass(maintenance)
-        roles.check_settings(maintenance)
-    return Installation(url, where.maintenance_url, instance)
-
-
-def _check_current(connection: psycopg.Connection[Any]) -> None:
-    try:
-        roles.check_extension(connection)
-        migrate.check(connection)
-    except psycopg.errors.InsufficientPrivilege:
-        raise BootstrapError(
-            f"The login {connection.info.user!r} may not read the schema {roles.SCHEMA}. Make it a member of "
-            f"{APP} (or {MAINTENANCE}), or use a privileged login."
-        ) from None
+    return instance
 
 
 def _make_ready(
@@ -231,21 +253,6 @@ def _settle_password(
         ) from None
     with connected(conninfo, f"the role {role}"):
         pass
-
-
-def _check_serving(app: str, maintenance: str) -> None:
-    for conninfo, role in ((app, APP), (maintenance, MAINTENANCE)):
-        with connected(conninfo, f"the role {role}") as connection:
-            roles.assert_no_bypass(connection)
-            roles.check_settings(connection)
-
-
-def _require_owner(login: roles.Login) -> None:
-    if not login.acts_as_owner:
-        raise BootstrapError(
-            f"The login {login.name!r} of {_SETTING} can only serve. Use one that may act as {OWNER} "
-            "for this command."
-        )
 
 
 def _make_dev_key(connection: psycopg.Connection[Any], home: Path) -> DevKey | None:

@@ -28,13 +28,21 @@ class Where:
     """Where an installation lives.
 
     home: folder of the embedded database.
-    database_url: a server of the operator's own; None means embedded.
-    maintenance_url: login of the scheduler where `database_url` is an ordinary login.
+    database_url: a server of the operator's own. A login that may prepare or migrate is used for that
+        only; an ordinary login serves.
+    app_url, maintenance_url: the logins to serve with; derived where `database_url` can make them.
+    Without any URL the database is embedded.
     """
 
     home: Path
     database_url: str | None = field(default=None, repr=False)
+    app_url: str | None = field(default=None, repr=False)
     maintenance_url: str | None = field(default=None, repr=False)
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the database is the embedded one."""
+        return self.database_url is None and self.app_url is None
 
 
 @dataclass(frozen=True, slots=True)
