@@ -1,0 +1,1 @@
+"""Keys, ciphertexts, seals and signatures. Algorithms come from `cryptography` and `hashlib`."""
