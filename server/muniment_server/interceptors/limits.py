@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Mapping
 from typing import Final
@@ -27,7 +28,7 @@ class Limiter:
 
     def __init__(self, limit: int, waiting: int) -> None:
         self._limit = limit
-        self._waiting = waiting
+        self._longest = waiting
         self._held = 0
         self._line: deque[asyncio.Future[None]] = deque()
 
@@ -36,12 +37,17 @@ class Limiter:
         """Slots taken."""
         return self._held
 
+    @property
+    def waiting(self) -> int:
+        """Callers in line."""
+        return len(self._line)
+
     async def acquire(self, patience: float) -> None:
         """Take a slot, waiting for `patience` seconds at most. Raises Overloaded."""
         if self._held < self._limit:
             self._held += 1
             return
-        if len(self._line) >= self._waiting:
+        if len(self._line) >= self._longest:
             raise Overloaded("line")
         slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._line.append(slot)
@@ -53,7 +59,9 @@ class Limiter:
                 # The slot was handed over in the same moment; it goes to the next in line.
                 self.release()
             else:
-                self._line.remove(slot)
+                # A release that came in between has already passed over the cancelled slot.
+                with contextlib.suppress(ValueError):
+                    self._line.remove(slot)
             if isinstance(error, TimeoutError):
                 raise Overloaded("patience") from None
             raise
