@@ -56,8 +56,8 @@ class TenantMetadataInvalid(MunimentError):
     reason = "TENANT_METADATA_INVALID"
     code = "INVALID_ARGUMENT"
     message = (
-        "Send metadata 'muniment-tenant' exactly once, as the tenant's lower-case name: a letter or digit, "
-        "then at most 62 of a-z, 0-9, '_', '.', '-'."
+        "The tenant is missing or malformed. Send metadata 'muniment-tenant' exactly once, as the tenant's "
+        "lower-case name: a letter or digit, then at most 62 of a-z, 0-9, '_', '.', '-'."
     )
     metadata_keys = frozenset({"problem"})
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import grpc
@@ -237,20 +238,26 @@ async def test_hundred_cancelled_calls_end_their_spans_and_log_no_error(
                 rpc.method("Recall")(VALID["Recall"], metadata=rpc.metadata(), timeout=40) for _ in range(100)
             ]
             waiting = [asyncio.ensure_future(_swallow(call)) for call in calls]
-            while limiter.held + limiter.waiting < 100:
-                await asyncio.sleep(0.01)
+            await _until(lambda: limiter.held + limiter.waiting == 100)
             assert limiter.held == slots
             for call in calls:
                 call.cancel()
             await asyncio.gather(*waiting)
-            while len(recorded.spans()) < 100:
-                await asyncio.sleep(0.01)
+            await _until(lambda: len(recorded.spans()) == 100)
             assert (limiter.held, limiter.waiting) == (0, 0)
         spans = recorded.spans()
         assert {(span.attributes or {})["rpc.response.status_code"] for span in spans} == {"CANCELLED"}
         assert {span.status.status_code for span in spans} == {StatusCode.UNSET}
     assert [each for each in caplog.records if each.levelno >= logging.ERROR] == []
     assert "Failed to detach" not in caplog.text
+
+
+async def _until(condition: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("did not come true")
 
 
 async def _swallow(call: Any) -> None:
@@ -276,10 +283,7 @@ async def test_streams_are_recorded_and_detach_cleanly(caplog: pytest.LogCapture
             async for _ in call:
                 break
             call.cancel()
-            for _ in range(100):
-                if len(recorded.spans()) == 2:
-                    break
-                await asyncio.sleep(0.02)
+            await _until(lambda: len(recorded.spans()) == 2)
         codes = [(span.attributes or {})["rpc.response.status_code"] for span in recorded.spans()]
         assert codes == ["OK", "CANCELLED"]
     assert [each for each in caplog.records if each.levelno >= logging.ERROR] == []
