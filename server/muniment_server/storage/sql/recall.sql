@@ -36,7 +36,7 @@ WITH scoped AS MATERIALIZED (
 ), eligible AS (
     SELECT doc_no, memory_id, content_revision FROM scoped
     WHERE matching AND state = ANY(%(states)s::smallint[]) AND expired IS NOT TRUE
-), vector_leg AS (
+), vector_leg AS MATERIALIZED (
     SELECT e.doc_no, e.content_revision,
            1 - (e.embedding <=> %(embedding)s::halfvec)::float8 AS cosine
     FROM memory_embedding e
@@ -57,7 +57,7 @@ WITH scoped AS MATERIALIZED (
     FROM unnest(%(tokens)s::bigint[]) AS q (token)
     CROSS JOIN statistics s
     LEFT JOIN (SELECT token, count(*)::float8 AS df FROM postings GROUP BY token) d ON d.token = q.token
-), lexical_leg AS (
+), lexical_leg AS MATERIALIZED (
     SELECT p.doc_no,
            sum(f.idf * p.tf * 2.2::float8
                / (p.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * p.doc_terms / s.mean_terms))) AS bm25
@@ -67,7 +67,7 @@ WITH scoped AS MATERIALIZED (
     GROUP BY p.doc_no
 ), reach AS (
     SELECT nullif(sum(idf) * 2.2::float8, 0) AS best FROM frequencies
-), scored AS (
+), scored AS MATERIALIZED (
     SELECT c.doc_no, c.memory_id, v.cosine, l.bm25, l.bm25 / r.best AS lexical_share,
            greatest(0::float8, least(1::float8,
                (v.cosine - %(cosine_low)s::float8) / (%(cosine_high)s::float8 - %(cosine_low)s::float8)))
@@ -84,18 +84,18 @@ WITH scoped AS MATERIALIZED (
            END AS score
     FROM scored
 ), best AS MATERIALIZED (
-    SELECT * FROM fused
+    SELECT *, count(*) OVER () AS relevant FROM fused
     WHERE score >= %(min_score)s::float8 AND score > 0
     ORDER BY score DESC, memory_id
     LIMIT %(fetch)s
 ), vector_order AS (
     SELECT doc_no, row_number() OVER (ORDER BY cosine DESC, memory_id) AS place
-    FROM scored WHERE cosine IS NOT NULL
-    ORDER BY cosine DESC, memory_id LIMIT %(rank_depth)s
+    FROM (SELECT doc_no, cosine, memory_id FROM scored WHERE cosine IS NOT NULL
+          ORDER BY cosine DESC, memory_id LIMIT %(rank_depth)s) first
 ), lexical_order AS (
     SELECT doc_no, row_number() OVER (ORDER BY bm25 DESC, memory_id) AS place
-    FROM scored WHERE bm25 IS NOT NULL
-    ORDER BY bm25 DESC, memory_id LIMIT %(rank_depth)s
+    FROM (SELECT doc_no, bm25, memory_id FROM scored WHERE bm25 IS NOT NULL
+          ORDER BY bm25 DESC, memory_id LIMIT %(rank_depth)s) first
 ), ranked AS (
     SELECT b.*, v.place AS vector_rank, l.place AS lexical_rank
     FROM best b
@@ -110,7 +110,7 @@ WITH scoped AS MATERIALIZED (
     FROM scoped
 )
 SELECT t.total, t.other_state, t.expired, t.filtered,
-       (SELECT count(*) FROM fused WHERE score >= %(min_score)s::float8 AND score > 0) AS relevant,
+       coalesce(r.relevant, 0) AS relevant,
        r.score, r.cosine, r.relevance, r.vector_rank, r.bm25, r.lexical_share, r.lexical_rank,
        EXISTS (SELECT FROM memory_revision h
                WHERE h.tenant_id = %(tenant_id)s AND h.memory_id = m.memory_id AND h.revision >= m.revision)
