@@ -1,5 +1,6 @@
 """From a settings object to a database that can be served from."""
 
+from .configured import key_folder, key_store, master_keys, where
 from .errors import BootstrapError, DatabaseUnreachableError
 from .installation import (
     DevKey,
@@ -20,7 +21,11 @@ __all__ = [
     "Where",
     "administration",
     "derive_role_secrets",
+    "key_folder",
+    "key_store",
+    "master_keys",
     "migrate_blocking",
     "prepare",
     "prepare_blocking",
+    "where",
 ]

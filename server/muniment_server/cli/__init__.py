@@ -1,0 +1,5 @@
+"""The command `muniment`."""
+
+from .app import main
+
+__all__ = ["main"]

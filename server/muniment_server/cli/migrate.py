@@ -1,0 +1,32 @@
+"""`muniment migrate`: bring the database up to date without serving."""
+
+import asyncio
+
+from .output import Json, note, print_json
+
+
+def migrate(as_json: Json = False) -> None:
+    """Make or update roles and schema in the database of MUNIMENT_DATABASE_URL, or the embedded one.
+
+    Safe beside running servers, and harmless when there is nothing to do.
+    """
+    from muniment_server import bootstrap, config
+    from muniment_server.embedding.factory import create_embedder
+    from muniment_server.telemetry.logs import configure_logging
+
+    settings = config.load()
+    configure_logging("WARNING", as_json=settings.log_format == "json")
+    embedder = create_embedder(settings.embedder)  # type: ignore[arg-type]
+    secrets = asyncio.run(bootstrap.derive_role_secrets(bootstrap.master_keys(settings)))
+    applied, instance = bootstrap.migrate_blocking(bootstrap.where(settings), secrets, embedder.model)
+    if as_json:
+        print_json(
+            {
+                "applied": [f"{migration.version:04d}_{migration.name}" for migration in applied],
+                "instance": instance,
+            }
+        )
+        return
+    for migration in applied:
+        print(f"{migration.version:04d}_{migration.name}")
+    note(f"Applied {len(applied)} migration(s)." if applied else "The schema is up to date.")

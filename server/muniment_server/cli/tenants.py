@@ -1,0 +1,45 @@
+"""`muniment tenants`: the customers of the service."""
+
+from typing import Annotated
+
+import typer
+
+from .operator import administration, check_tenant_name
+from .output import Json, note, print_json, print_table, time_text
+
+app = typer.Typer(name="tenants", help="Make and list tenants.", no_args_is_help=True)
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="Lower-case name, as callers send it in 'muniment-tenant'.")],
+    as_json: Json = False,
+) -> None:
+    """Make a tenant."""
+    from muniment_server.storage import admin
+
+    check_tenant_name(name)
+    with administration() as connection:
+        tenant = admin.create_tenant(connection, name)
+    if as_json:
+        print_json(tenant)
+    else:
+        print(tenant.tenant_id)
+        note(f"Made the tenant {name}. Give it a key: muniment keys create --tenant {name} --permission all")
+
+
+@app.command("list")
+def list_(as_json: Json = False) -> None:
+    """List all tenants."""
+    from muniment_server.storage import admin
+
+    with administration() as connection:
+        tenants = admin.list_tenants(connection)
+    if as_json:
+        print_json(tenants)
+        return
+    print_table(
+        ("NAME", "ID", "MADE"),
+        ((tenant.name, str(tenant.tenant_id), time_text(tenant.create_time)) for tenant in tenants),
+        empty="There are no tenants yet. Make one: muniment tenants create NAME",
+    )
