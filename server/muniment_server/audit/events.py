@@ -9,10 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
+from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
 from .canonical import canonical_bytes
+
+MOST_NAMED = 10_000
+"""Memories that the canonical bytes name one by one; of more than these a digest of all ids stands there.
+The column beside them has every one."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -87,33 +92,39 @@ class AuditEvent:
 
     def payload(self) -> bytes:
         """The canonical bytes."""
-        return canonical_bytes(
-            {
-                "v": 1,
-                "event_id": str(self.event_id),
-                "tenant_id": str(self.tenant_id),
-                "time": to_micros(self.time),
-                "action": int(self.action),
-                "outcome": int(self.outcome),
-                "reason": self.reason,
-                "actor": {
-                    "kind": int(self.actor.kind),
-                    "principal": self.actor.principal,
-                    "agent": self.actor.agent,
-                    "client": self.actor.client,
-                },
-                "scope_id": str(self.scope_id) if self.scope_id else None,
-                "agent": self.agent,
-                "session": self.session,
-                "trace_id": self.trace_id,
-                "span_id": self.span_id,
-                "request_id": self.request_id,
-                "recall_id": str(self.recall_id) if self.recall_id else None,
-                "memory_ids": [str(memory_id) for memory_id in self.memory_ids],
-                "source_types": sorted(self.source_types),
-                "details": dict(self.details),
-            }
-        )
+        fields = self._fields()
+        if len(self.memory_ids) > MOST_NAMED:
+            fields["memory_ids"] = fields["memory_ids"][:MOST_NAMED]
+            fields["memory_count"] = len(self.memory_ids)
+            fields["memory_digest"] = ids_digest(self.memory_ids)
+        return canonical_bytes(fields)
+
+    def _fields(self) -> dict[str, Any]:
+        return {
+            "v": 1,
+            "event_id": str(self.event_id),
+            "tenant_id": str(self.tenant_id),
+            "time": to_micros(self.time),
+            "action": int(self.action),
+            "outcome": int(self.outcome),
+            "reason": self.reason,
+            "actor": {
+                "kind": int(self.actor.kind),
+                "principal": self.actor.principal,
+                "agent": self.actor.agent,
+                "client": self.actor.client,
+            },
+            "scope_id": str(self.scope_id) if self.scope_id else None,
+            "agent": self.agent,
+            "session": self.session,
+            "trace_id": self.trace_id,
+            "span_id": self.span_id,
+            "request_id": self.request_id,
+            "recall_id": str(self.recall_id) if self.recall_id else None,
+            "memory_ids": [str(memory_id) for memory_id in self.memory_ids],
+            "source_types": sorted(self.source_types),
+            "details": dict(self.details),
+        }
 
 
 def to_micros(instant: datetime) -> int:
@@ -129,3 +140,14 @@ def from_micros(micros: int) -> datetime:
 def to_millionths(value: float) -> int:
     """A score as a whole number of millionths."""
     return round(value * 1_000_000)
+
+
+def ids_digest(memory_ids: Sequence[UUID]) -> str:
+    """SHA-256 in hex over the bytes of the ids in their order."""
+    return sha256(b"".join(memory_id.bytes for memory_id in memory_ids)).hexdigest()
+
+
+def first_id_at(instant: datetime) -> UUID:
+    """The lowest UUIDv7 of the instant's millisecond."""
+    millis = max(0, (instant - EPOCH) // timedelta(milliseconds=1))
+    return UUID(int=min(millis, (1 << 48) - 1) << 80)

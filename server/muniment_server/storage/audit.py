@@ -47,9 +47,11 @@ async def page_of_events(
     start: datetime | None,
     end: datetime | None,
     before: UUID | None,
+    not_before: UUID | None = None,
     limit: int,
 ) -> list[Row]:
-    """Events, newest first, older than the event `before`; with their place in the chain if any."""
+    """Events, newest first, with ids below `before` and not below `not_before`; with all columns and their
+    place in the chain if any."""
     return await work.fetch(
         "audit_page",
         memory_id=memory_id,
@@ -65,5 +67,6 @@ async def page_of_events(
         start=start,
         end=end,
         before=before,
+        not_before=not_before,
         limit=limit,
     )

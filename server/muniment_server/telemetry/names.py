@@ -131,6 +131,7 @@ ERASURE_MODE: Final = "muniment.erasure.mode"
 
 SPAN_FUSE: Final = "muniment.recall.fuse"
 SPAN_PACK: Final = "muniment.recall.pack"
+SPAN_SEAL: Final = "muniment.audit.seal"
 
 OFFERED_IDS_CAP: Final = 50
 """Ids recorded per recall span: 50 UUIDs stay under the 2 kB at which some trace stores cut values.

@@ -1,0 +1,337 @@
+"""Audit events as messages of the contract. Details are those that the commands record."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from muniment_server._gen.muniment.v1 import (
+    audit_pb2,
+    erasure_pb2,
+    error_reason_pb2,
+    filter_pb2,
+    recall_pb2,
+)
+from muniment_server.api import answers, convert
+from muniment_server.application.audit import AuditQuery
+from muniment_server.application.export_audit import (
+    FORMAT_VERSION,
+    ChainedEvent,
+    ExportEnd,
+    ExportPart,
+    ExportStart,
+    SignedState,
+)
+from muniment_server.application.get_recall import RecallRecord
+from muniment_server.audit.events import Actor, AuditAction, AuditEvent, AuditOutcome
+from muniment_server.audit.stored import StoredEvent
+from muniment_server.domain.model import Scope, SourceType, TimeRange
+
+MOST_IDS: Final = 1_000
+"""Memories that one event's details name."""
+
+_Details = Mapping[str, Any]
+
+
+def query(message: audit_pb2.AuditFilter) -> AuditQuery:
+    """A filter. Raises InvalidRequest for text that cannot be stored, and so cannot be found."""
+    return AuditQuery(
+        memory_id=UUID(message.memory_id) if message.memory_id else None,
+        scope=convert.scope(message.scope, "filter.scope") if message.HasField("scope") else None,
+        recall_id=UUID(message.recall_id) if message.recall_id else None,
+        trace_id=message.trace_id or None,
+        principal=message.principal or None,
+        actions=[AuditAction(action) for action in message.actions],
+        outcomes=[AuditOutcome(outcome) for outcome in message.outcomes],
+        source_types=[SourceType(source) for source in message.source_types],
+        event_time=_time_range(message.event_time) if message.HasField("event_time") else TimeRange(),
+    )
+
+
+def _time_range(message: filter_pb2.TimeRange) -> TimeRange:
+    path = "filter.event_time"
+    return TimeRange(
+        convert.instant(message.start_time, f"{path}.start_time") if message.HasField("start_time") else None,
+        convert.instant(message.end_time, f"{path}.end_time") if message.HasField("end_time") else None,
+    )
+
+
+def event(stored: StoredEvent, scope: Scope | None) -> audit_pb2.AuditEvent:
+    """An event with its place in the chain.
+
+    One whose mac does not hold is shown as a mark in its place and nothing more: its id, its sequence and
+    digests, and INTEGRITY_VIOLATION.
+    """
+    known = stored.event
+    if known is None:
+        shown = audit_pb2.AuditEvent(
+            event_id=str(stored.event_id),
+            reason=error_reason_pb2.ERROR_REASON_INTEGRITY_VIOLATION,
+            integrity_violation=audit_pb2.IntegrityViolation(check="seal", count=1),
+        )
+    else:
+        shown = audit_pb2.AuditEvent(
+            event_id=str(known.event_id),
+            event_time=answers.timestamp(known.time),
+            action=answers.number(known.action),
+            outcome=answers.number(known.outcome),
+            reason=_reason(known.reason),
+            actor=actor(known.actor),
+            scope=answers.scope(scope) if scope else None,
+            scope_id=str(known.scope_id) if known.scope_id else "",
+            trace_id=known.trace_id or "",
+            span_id=known.span_id or "",
+            request_id=known.request_id or "",
+            **_details(known),
+        )
+    shown.sequence = stored.sequence
+    shown.digest = stored.digest
+    shown.prev_digest = stored.prev_digest if stored.sequence else b""
+    return shown
+
+
+def actor(value: Actor) -> audit_pb2.Actor:
+    """Who acted."""
+    return audit_pb2.Actor(
+        kind=answers.number(value.kind),
+        principal=value.principal,
+        agent=value.agent or "",
+        client=value.client or "",
+    )
+
+
+def _reason(name: str | None) -> Any:
+    found = error_reason_pb2.ErrorReason.DESCRIPTOR.values_by_name.get(f"ERROR_REASON_{name}")
+    return found.number if found else 0
+
+
+def _details(known: AuditEvent) -> dict[str, Any]:
+    """The one set field of `AuditEvent.details`, or none."""
+    for name, build in _BUILDERS.items():
+        given = known.details.get(name)
+        if given is not None:
+            if name == "access_denied" and known.outcome is not AuditOutcome.DENIED:
+                return {}
+            return {name: build(known, given)}
+    return {}
+
+
+def _written_memory(item: _Details) -> audit_pb2.WrittenMemory:
+    return audit_pb2.WrittenMemory(
+        memory_id=item["memory_id"] or "",
+        revision=item["revision"],
+        outcome=item["outcome"],
+        kind=item["kind"],
+        source_type=item["source_type"],
+        trust=item["trust"],
+        superseded_memory_id=item["superseded_memory_id"] or "",
+        rule=item["rule"] or "",
+    )
+
+
+def _written(_event: AuditEvent, given: _Details) -> audit_pb2.MemoryWritten:
+    return audit_pb2.MemoryWritten(items=[_written_memory(item) for item in given["items"]])
+
+
+def _superseded(_event: AuditEvent, given: _Details) -> audit_pb2.MemorySuperseded:
+    return audit_pb2.MemorySuperseded(
+        memory_id=given["memory_id"],
+        revision=given["revision"],
+        successor=_written_memory(given["successor"]),
+    )
+
+
+def _erased(known: AuditEvent, given: _Details) -> audit_pb2.MemoryErased:
+    return audit_pb2.MemoryErased(
+        erasure_id=given["erasure_id"],
+        target_kind=given["target_kind"],
+        reason=given["reason"],
+        reason_code=given["reason_code"],
+        counts=erasure_pb2.ErasureCounts(**given["counts"]),
+        keys_destroyed=given["keys_destroyed"],
+        memory_ids=_ids(known.memory_ids),
+    )
+
+
+def recalled(given: _Details) -> audit_pb2.MemoriesRecalled:
+    """The details of a recall: its receipt."""
+    return audit_pb2.MemoriesRecalled(
+        recall_id=given["recall_id"],
+        memories=[
+            audit_pb2.RecalledMemory(
+                memory_id=one["memory_id"],
+                revision=one["revision"],
+                rank=one["rank"],
+                score=_fraction(one["score"]),
+                packed=one["packed"],
+                leg_scores=[
+                    recall_pb2.LegScore(
+                        leg=leg["leg"],
+                        rank=leg["rank"],
+                        raw_score=_fraction(leg["raw_score"]),
+                        contribution=_fraction(leg["contribution"]),
+                    )
+                    for leg in one["legs"]
+                ],
+            )
+            for one in given["memories"]
+        ],
+        left_out=[
+            recall_pb2.LeftOut(reason=answers.number(int(reason)), count=count)
+            for reason, count in sorted(given["left_out"].items(), key=lambda entry: int(entry[0]))
+        ],
+        degraded=[
+            recall_pb2.Degradation(stage=one["stage"], leg=one["leg"], reason=one["reason"])
+            for one in given["degraded"]
+        ],
+        seal_broken_memory_ids=given["seal_broken_memory_ids"],
+        no_relevant_memory=given["no_relevant_memory"],
+        limit=given["limit"],
+        min_score=_fraction(given["min_score"]),
+        token_budget=given["token_budget"] or 0,
+        packed_tokens=given["packed_tokens"],
+        tokenizer=given["tokenizer"] or "",
+        embedding_model=given["embedding_model"] or "",
+        query_digest=bytes.fromhex(given["query_digest"] or ""),
+    )
+
+
+def used(given: _Details) -> audit_pb2.MemoriesUsed:
+    """The details of a use report."""
+    return audit_pb2.MemoriesUsed(
+        recall_id=given["recall_id"],
+        memory_ids=given["memory_ids"],
+        outcome=given["outcome"],
+        model=given["model"],
+        prompt_ref=given["prompt_ref"],
+    )
+
+
+def _read(_event: AuditEvent, given: _Details) -> audit_pb2.MemoriesRead:
+    return audit_pb2.MemoriesRead(memory_ids=given["memory_ids"][:MOST_IDS], count=given["count"])
+
+
+def _denied(_event: AuditEvent, given: _Details) -> audit_pb2.AccessDenied:
+    return audit_pb2.AccessDenied(method=given["method"], permission=given["permission"] or "")
+
+
+def _violated(_event: AuditEvent, given: _Details) -> audit_pb2.IntegrityViolation:
+    return audit_pb2.IntegrityViolation(
+        memory_ids=given["memory_ids"][:MOST_IDS], check=given["check"], count=given["count"]
+    )
+
+
+def _restored(_event: AuditEvent, given: _Details) -> audit_pb2.RestoreDeclared:
+    return audit_pb2.RestoreDeclared(
+        anchored_sequence=given["anchored_sequence"],
+        restored_sequence=given["restored_sequence"],
+        reference=given["reference"],
+    )
+
+
+_BUILDERS: Final[Mapping[str, Callable[[AuditEvent, _Details], Any]]] = {
+    "memory_written": _written,
+    "memory_superseded": _superseded,
+    "memory_erased": _erased,
+    "memories_recalled": lambda _event, given: recalled(given),
+    "memories_used": lambda _event, given: used(given),
+    "memories_read": _read,
+    "access_denied": _denied,
+    "integrity_violation": _violated,
+    "restore_declared": _restored,
+}
+
+
+def _fraction(millionths: int) -> float:
+    return millionths / 1_000_000
+
+
+def _ids(memory_ids: Sequence[UUID]) -> list[str]:
+    return [str(memory_id) for memory_id in memory_ids[:MOST_IDS]]
+
+
+def receipt(record: RecallRecord) -> audit_pb2.RecallReceipt:
+    """A recall's receipt with its use reports."""
+    known = record.event
+    return audit_pb2.RecallReceipt(
+        recall_id=str(known.recall_id) if known.recall_id else "",
+        recall_time=answers.timestamp(known.time),
+        actor=actor(known.actor),
+        scope=answers.scope(record.scope) if record.scope else None,
+        trace_id=known.trace_id or "",
+        span_id=known.span_id or "",
+        recalled=recalled(known.details["memories_recalled"]),
+        uses=[
+            audit_pb2.UseReport(
+                event_id=str(use.event_id),
+                report_time=answers.timestamp(use.time),
+                actor=actor(use.actor),
+                used=used(use.details["memories_used"]),
+            )
+            for _, use in record.uses
+        ],
+        event_id=str(known.event_id),
+        sequence=record.recall.sequence,
+        digest=record.recall.digest,
+    )
+
+
+def export_part(part: ExportPart) -> audit_pb2.ExportAuditResponse:
+    """One message of an export."""
+    match part:
+        case ExportStart():
+            return audit_pb2.ExportAuditResponse(header=_header(part))
+        case SignedState():
+            return audit_pb2.ExportAuditResponse(checkpoint=_checkpoint(part))
+        case ExportEnd():
+            return audit_pb2.ExportAuditResponse(
+                trailer=audit_pb2.ExportTrailer(
+                    event_count=part.event_count,
+                    last_sequence=part.last_sequence,
+                    last_digest=part.last_digest,
+                    unchained_count=part.unchained_count,
+                )
+            )
+        case _:
+            return audit_pb2.ExportAuditResponse(events=_exported(part))
+
+
+def _header(part: ExportStart) -> audit_pb2.ExportHeader:
+    return audit_pb2.ExportHeader(
+        format_version=FORMAT_VERSION,
+        tenant=part.tenant,
+        tenant_id=str(part.tenant_id),
+        first_sequence=part.first_sequence,
+        last_sequence=part.last_sequence,
+        first_prev_digest=part.first_prev_digest,
+        signing_keys=[
+            audit_pb2.SigningKey(signing_key_id=key_id, algorithm="ed25519", public_key=public_key)
+            for key_id, public_key in sorted(part.signing_keys.items())
+        ],
+    )
+
+
+def _checkpoint(part: SignedState) -> audit_pb2.AuditCheckpoint:
+    signed = part.checkpoint
+    return audit_pb2.AuditCheckpoint(
+        sequence=signed.sequence,
+        digest=signed.digest,
+        create_time=answers.timestamp(signed.create_time),
+        signing_key_id=signed.signing_key,
+        signature=signed.signature,
+        signed_bytes=part.signed_bytes,
+    )
+
+
+def _exported(events: Iterable[ChainedEvent]) -> audit_pb2.ExportedEvents:
+    return audit_pb2.ExportedEvents(
+        events=[
+            audit_pb2.ExportedEvent(
+                sequence=one.sequence,
+                event_id=str(one.event_id),
+                canonical_bytes=one.canonical_bytes,
+                prev_digest=one.prev_digest,
+                digest=one.digest,
+            )
+            for one in events
+        ]
+    )
