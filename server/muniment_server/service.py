@@ -217,7 +217,6 @@ class Service:
             if settings.tls_cert_file and settings.tls_key_file
             else None,
             reflect=settings.reflection_enabled,
-            reuse_port=settings.reuse_port,
             max_concurrent_rpcs=settings.max_concurrent_rpcs,
             drain_delay=settings.drain_delay,
             grace=settings.shutdown_grace,

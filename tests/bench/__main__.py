@@ -1,0 +1,247 @@
+"""`make bench`: what the service adds to its own SQL, as ratios in one run.
+
+A server process (`muniment serve`, embedded database, everything durable) holds a tenant of 100,000
+memories and in it a subject of 1,000. Beside the RPCs, this process runs the bare statements of the
+same RPCs with a connection of its own: same database, same role, same transaction lines.
+
+| figure | against | goal |
+| --- | --- | --- |
+| Recall with a given vector | its SQL statement, and an empty RPC | at most 1.5 |
+| Write of one, with a given vector | the INSERTs, and an empty RPC | at most 2 |
+| Write of a hundred, with given vectors | the INSERTs, and an empty RPC | at most 2 |
+"""
+
+import argparse
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import uuid4
+
+import grpc
+import numpy as np
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from pgvector import HalfVector
+from rich.console import Console
+from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench.bare import BareInserts, bare_recall, fill_tenant, owner_connection
+from bench.measure import Timing, in_turns
+from muniment_server._gen.muniment.v1 import (
+    memory_pb2,
+    memory_service_pb2,
+    memory_service_pb2_grpc,
+    write_pb2,
+)
+from muniment_server.config import Settings
+from muniment_server.embedding.base import EmbeddingModel
+from muniment_server.embedding.factory import create_embedder
+
+SUBJECT = "bench-subject"
+WORDS = [f"word{number}" for number in range(4000)]
+
+
+def sentence(random: np.random.Generator) -> str:
+    """Fourteen words, some of them common: drawn by Zipf's law."""
+    ranks = np.minimum(random.zipf(1.3, size=14), len(WORDS)) - 1
+    return " ".join(WORDS[rank] for rank in ranks)
+
+
+def vector(random: np.random.Generator, dimension: int) -> np.ndarray:
+    """A random direction."""
+    made = random.normal(size=dimension).astype("<f4")
+    return made / np.linalg.norm(made)
+
+
+class Bench:
+    """One server process, one caller, one connection for the bare statements."""
+
+    def __init__(self, target: str, key: str, model: EmbeddingModel) -> None:
+        self.model = model
+        self.random = np.random.default_rng(11)
+        self.channel = grpc.aio.insecure_channel(target)
+        self.stub = memory_service_pb2_grpc.MemoryServiceStub(self.channel)
+        self.health = health_pb2_grpc.HealthStub(self.channel)
+        self.metadata = (("authorization", f"Bearer {key}"), ("muniment-tenant", "dev"))
+
+    def embedding(self) -> memory_pb2.Embedding:
+        """A caller's vector."""
+        return memory_pb2.Embedding(
+            model=self.model.name, vector=vector(self.random, self.model.dimension).tobytes()
+        )
+
+    def items(self, count: int) -> list[write_pb2.WriteItem]:
+        """New statements with vectors."""
+        return [
+            write_pb2.WriteItem(
+                content=f"{sentence(self.random)} {uuid4().hex[:8]}",
+                kind=memory_pb2.MEMORY_KIND_FACT,
+                embedding=self.embedding(),
+            )
+            for _ in range(count)
+        ]
+
+    async def write(self, count: int, subject: str = SUBJECT) -> object:
+        """One Write."""
+        return await self.stub.Write(
+            memory_service_pb2.WriteRequest(
+                scope=memory_pb2.Scope(subject=subject), items=self.items(count), request_id=str(uuid4())
+            ),
+            metadata=self.metadata,
+            timeout=60,
+        )
+
+    async def recall(self) -> memory_service_pb2.RecallResponse:
+        """One Recall with a given vector and six words."""
+        return await self.stub.Recall(
+            memory_service_pb2.RecallRequest(
+                scope=memory_pb2.Scope(subject=SUBJECT),
+                query=" ".join(sentence(self.random).split()[:6]),
+                query_embedding=self.embedding(),
+                min_score=0.0,
+                limit=10,
+            ),
+            metadata=self.metadata,
+            timeout=60,
+        )
+
+    async def empty(self) -> object:
+        """An RPC that does nothing."""
+        return await self.health.Check(health_pb2.HealthCheckRequest(service="liveness"))
+
+
+async def measure(console: Console, home: Path, rounds: int, tenant_size: int) -> bool:
+    """Fill, measure, print; whether all goals are met."""
+    model = (await asyncio.to_thread(create_embedder)).model
+    port = 17_443
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("OTEL_")}
+    environment |= {"MUNIMENT_HOME": str(home), "MUNIMENT_LISTEN": f"127.0.0.1:{port}"}
+    server = subprocess.Popen(
+        [str(Path(sys.executable).with_name("muniment")), "serve"],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        async with AsyncExitStack() as stack:
+            key = await started(home, port)
+            bench = Bench(f"127.0.0.1:{port}", key, model)
+            stack.push_async_callback(bench.channel.close)
+            console.print(f"filling: a subject of 1,000 memories in a tenant of {tenant_size:,}")
+            for _ in range(10):
+                await bench.write(100)
+            owner = await stack.enter_async_context(owner_connection(Settings(home=home)))
+            scope_id, scope_no = await fill_tenant(owner.superuser, tenant_size // 1000 - 1)
+            app = await stack.enter_async_context(owner.app())
+            tenant_id = owner.tenant_id
+
+            async def statement() -> object:
+                return await bare_recall(
+                    app,
+                    tenant_id,
+                    scope_id,
+                    scope_no,
+                    HalfVector(vector(bench.random, model.dimension)),
+                    [int(one) for one in bench.random.choice(owner.tokens, size=6, replace=False)],
+                    datetime.now(UTC),
+                )
+
+            inserts = BareInserts(app, tenant_id, model.dimension, bench.random)
+            await inserts.prepare(owner.superuser)
+            recalls = await in_turns(
+                {"rpc": bench.recall, "sql": statement, "empty": bench.empty}, rounds, warm_up=20
+            )
+            ones = await in_turns(
+                {
+                    "rpc": lambda: bench.write(1, "bench-writes"),
+                    "sql": lambda: inserts.write(1),
+                    "empty": bench.empty,
+                },
+                rounds,
+            )
+            hundreds = await in_turns(
+                {
+                    "rpc": lambda: bench.write(100, "bench-bulk"),
+                    "sql": lambda: inserts.write(100),
+                    "empty": bench.empty,
+                },
+                max(10, rounds // 10),
+                warm_up=2,
+            )
+        return report(
+            console,
+            [
+                ("Recall, given vector", recalls, 1.5),
+                ("Write of 1, given vector", ones, 2.0),
+                ("Write of 100, given vectors", hundreds, 2.0),
+            ],
+        )
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+async def started(home: Path, port: int) -> str:
+    """Wait until the server is ready; the development key."""
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        stub = health_pb2_grpc.HealthStub(channel)
+        deadline = asyncio.get_running_loop().time() + 120
+        while True:
+            try:
+                answer = await stub.Check(health_pb2.HealthCheckRequest(), timeout=2)
+                if answer.status == health_pb2.HealthCheckResponse.SERVING:
+                    return (home / "dev-key").read_text(encoding="ascii").strip()
+            except grpc.aio.AioRpcError:
+                pass
+            if asyncio.get_running_loop().time() > deadline:
+                raise TimeoutError("the server did not become ready")
+            await asyncio.sleep(0.2)
+
+
+def report(console: Console, figures: Sequence[tuple[str, dict[str, Timing], float]]) -> bool:
+    """Print the ratios."""
+    table = Table(title="milliseconds (p50), and the ratio of the RPC to the sum of the other two")
+    for name in ("figure", "RPC", "p95", "bare SQL", "empty RPC", "ratio", "goal"):
+        table.add_column(name, justify="left" if name == "figure" else "right")
+    met = True
+    for name, timings, goal in figures:
+        rpc, sql, empty = timings["rpc"], timings["sql"], timings["empty"]
+        ratio = rpc.p50 / (sql.p50 + empty.p50)
+        met = met and ratio <= goal
+        style = "green" if ratio <= goal else "red"
+        table.add_row(
+            name,
+            f"{rpc.p50:.2f}",
+            f"{rpc.p95:.2f}",
+            f"{sql.p50:.2f}",
+            f"{empty.p50:.2f}",
+            f"[{style}]{ratio:.2f}[/]",
+            f"≤ {goal}",
+        )
+    console.print(table)
+    return met
+
+
+def main() -> int:
+    """Run the benchmark; exit code 1 when a goal is missed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=200)
+    parser.add_argument("--tenant", type=int, default=100_000, help="memories in the tenant")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="muniment-bench-") as folder:
+        if os.geteuid() == 0:
+            Path(folder).chmod(0o711)
+        met = asyncio.run(measure(Console(), Path(folder) / "home", options.rounds, options.tenant))
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
