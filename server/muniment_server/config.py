@@ -82,8 +82,8 @@ class Settings(BaseSettings):
     """Allow plaintext on other addresses than loopback."""
     reflection: bool | None = None
     """gRPC reflection; by default only while listening on loopback."""
-    reuse_port: bool = False
-    """Let several server processes share one port."""
+    shared_listen: bool = False
+    """Let several server processes share one address."""
     uvloop: bool = False
 
     pool_min_size: Count = 2
@@ -243,7 +243,8 @@ def _unknown_variables() -> Iterator[str]:
         if not name.startswith(PREFIX) or name in known:
             continue
         if not _NOT_SETTINGS.fullmatch(name) and not _SERVICE_LINKS.fullmatch(name):
-            yield f"{name}: there is no such setting{_hint(name, known)}"
+            near = _hint(name.removeprefix(PREFIX), (each.removeprefix(PREFIX) for each in known), PREFIX)
+            yield f"{name}: there is no such setting{near}"
 
 
 def _read_file() -> dict[str, Any]:
@@ -267,9 +268,9 @@ def _line(location: tuple[int | str, ...], kind: str, message: str) -> str:
     return f"{variable(field)}: {message.removeprefix('Value error, ')}"
 
 
-def _hint(name: str, known: Iterable[str]) -> str:
+def _hint(name: str, known: Iterable[str], prefix: str = "") -> str:
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f" (did you mean {near[0]}?)" if near else ""
+    return f" (did you mean {prefix}{near[0]}?)" if near else ""
 
 
 def _faults(settings: Settings) -> Iterator[str]:

@@ -19,7 +19,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -33,6 +35,8 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
 from muniment_server.telemetry import names
 from muniment_server.telemetry.instruments import Instruments, use
+
+_log = logging.getLogger("muniment.telemetry")
 
 CAPTURE_VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 _TRACE_EXPORTERS: Final = frozenset({"console", "otlp"})
@@ -61,8 +65,18 @@ class Telemetry:
         self._closers = closers
 
     def shutdown(self, timeout: float = 5.0) -> None:
-        """Send what is buffered and end the exporters; blocks for `timeout` seconds at most each."""
-        milliseconds = int(timeout * 1000)
+        """Send what is buffered and end the exporters; blocks for `timeout` seconds at most.
+
+        An exporter retries a collector that is away for longer than any timeout it is given, so it
+        is left to a thread that does not keep the process alive.
+        """
+        ending = threading.Thread(target=self._end, args=(int(timeout * 1000),), daemon=True)
+        ending.start()
+        ending.join(timeout)
+        if ending.is_alive():
+            _log.warning("telemetry was not delivered within %.1f s and is lost", timeout)
+
+    def _end(self, milliseconds: int) -> None:
         self.tracer_provider.force_flush(milliseconds)
         self.tracer_provider.shutdown()
         if self._meter_provider is not None:

@@ -5,6 +5,7 @@ import json
 import logging
 import socket
 import threading
+import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -151,11 +152,9 @@ async def test_collector_that_does_not_answer_does_not_hold_up_the_end(
     telemetry = setup.configure(environ={"OTEL_TRACES_EXPORTER": "otlp"})
     with spans.memory_span(names.OP_SEARCH_MEMORY):
         pass
-    import time
-
     started = time.monotonic()
     await telemetry.aclose(timeout=1.0)
-    assert time.monotonic() - started < 8
+    assert time.monotonic() - started < 3
 
 
 def test_prometheus_endpoint() -> None:
