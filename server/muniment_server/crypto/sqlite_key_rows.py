@@ -2,10 +2,10 @@
 
 A deleted key must be gone from the file. `secure_delete` overwrites what is deleted with zeros, but not
 the stale copies that stay in the gap of a b-tree page when rows move to another one: about one deleted
-row in twenty-five thousand was still partly readable. So each wrapped value follows a padding as long as a page. By
-the file format (https://www.sqlite.org/fileformat2.html, sections 1.6 and 1.7) it then lies on overflow
-pages of its own, which no balancing copies and which are zeroed when freed. The write-ahead log is
-emptied after each destruction.
+row in twenty-five thousand was still partly readable. So each wrapped value follows a padding as long as
+a page. By the file format (https://www.sqlite.org/fileformat2.html, sections 1.6 and 1.7) it then lies on
+overflow pages of its own, which no balancing copies and which are zeroed when freed. The write-ahead log
+is emptied after each destruction.
 """
 
 import asyncio
