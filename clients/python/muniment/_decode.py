@@ -1,0 +1,259 @@
+"""From the answers of the contract to plain values. Nothing here raises for what a newer server adds:
+unknown fields are not looked at, unknown enum values stay numbers, unknown alternatives become None."""
+
+from opentelemetry.trace import SpanContext
+
+from muniment._enums import (
+    DegradationReason,
+    EmbeddingState,
+    ErasureReason,
+    ErasureState,
+    ErasureTargetKind,
+    KeptItem,
+    KeptReason,
+    LeftOutReason,
+    MemoryKind,
+    MemoryState,
+    RecallStage,
+    RetrievalLeg,
+    SourceType,
+    TrustLevel,
+    WriteOutcome,
+)
+from muniment._types import (
+    ConsistencyToken,
+    Degradation,
+    ErasureCounts,
+    ErasureKept,
+    ErasureReceipt,
+    LeftOut,
+    LegScore,
+    Memory,
+    MemoryHistory,
+    MemoryRevision,
+    PackedContext,
+    PossibleConflict,
+    Provenance,
+    RankedMemory,
+    Recalled,
+    Scope,
+    Superseded,
+    UseReported,
+    Validity,
+    WriteResult,
+    Written,
+)
+from muniment._values import instant, plain_struct, scalar
+from muniment.v1 import (
+    consistency_pb2,
+    erasure_pb2,
+    memory_pb2,
+    memory_service_pb2,
+    recall_pb2,
+    write_pb2,
+)
+
+
+def token(message: consistency_pb2.ConsistencyToken) -> ConsistencyToken | None:
+    """A consistency token; None when the answer had none."""
+    return ConsistencyToken(message.token) if message.token else None
+
+
+def scope(message: memory_pb2.Scope) -> Scope:
+    """A scope."""
+    owner = message.WhichOneof("owner")
+    return Scope(
+        subject=message.subject if owner == "subject" else None,
+        space=message.space if owner == "space" else None,
+        agent=message.agent if message.HasField("agent") else None,
+        session=message.session if message.HasField("session") else None,
+    )
+
+
+def _provenance(message: memory_pb2.Provenance) -> Provenance:
+    return Provenance(
+        source_type=SourceType(message.source_type),
+        source_ref=message.source_ref,
+        session=message.session if message.HasField("session") else None,
+        confidence=message.confidence if message.HasField("confidence") else None,
+        trust=TrustLevel(message.trust),
+        author=message.author,
+        agent=message.agent,
+    )
+
+
+def memory(message: memory_pb2.Memory) -> Memory:
+    """A memory."""
+    values = {key: scalar(value) for key, value in message.properties.items()}
+    return Memory(
+        memory_id=message.memory_id,
+        revision=message.revision,
+        etag=message.etag,
+        state=MemoryState(message.state),
+        scope=scope(message.scope),
+        kind=MemoryKind(message.kind),
+        slot=message.slot,
+        content=message.content,
+        tags=tuple(message.tags),
+        properties={key: value for key, value in values.items() if value is not None},
+        attributes=plain_struct(message.attributes) if message.HasField("attributes") else None,
+        provenance=_provenance(message.provenance),
+        validity=Validity(instant(message.validity, "start_time"), instant(message.validity, "end_time"))
+        if message.HasField("validity")
+        else None,
+        create_time=instant(message, "create_time"),
+        update_time=instant(message, "update_time"),
+        expire_time=instant(message, "expire_time"),
+        erase_time=instant(message, "erase_time"),
+        supersedes=message.supersedes,
+        superseded_by=message.superseded_by,
+        reinforcement_count=message.reinforcement_count,
+        reinforce_time=instant(message, "reinforce_time"),
+    )
+
+
+def history(message: memory_service_pb2.GetMemoryResponse) -> MemoryHistory:
+    """A memory with its revisions."""
+    return MemoryHistory(
+        memory=memory(message.memory),
+        revisions=tuple(
+            MemoryRevision(memory(each.memory), instant(each, "replace_time")) for each in message.revisions
+        ),
+        older_revision_count=message.older_revision_count,
+        seal_broken_revisions=tuple(message.seal_broken_revisions),
+        consistency_token=token(message.consistency_token),
+    )
+
+
+def _conflicts(
+    message: write_pb2.WriteResult | memory_service_pb2.SupersedeResponse,
+) -> tuple[PossibleConflict, ...]:
+    return tuple(PossibleConflict(each.memory_id, each.similarity) for each in message.possible_conflicts)
+
+
+def written(message: memory_service_pb2.WriteResponse) -> Written:
+    """The answer to a write."""
+    return Written(
+        results=tuple(
+            WriteResult(
+                memory=memory(each.memory) if each.HasField("memory") else None,
+                outcome=WriteOutcome(each.outcome),
+                superseded_memory_id=each.superseded_memory_id,
+                embedding_state=EmbeddingState(each.embedding_state),
+                possible_conflicts=_conflicts(each),
+                rule=each.rule,
+                explanation=each.explanation,
+            )
+            for each in message.results
+        ),
+        consistency_token=token(message.consistency_token),
+        request_id=message.request_id,
+    )
+
+
+def superseded(message: memory_service_pb2.SupersedeResponse) -> Superseded:
+    """The answer to a supersede."""
+    return Superseded(
+        old=memory(message.superseded),
+        memory=memory(message.memory) if message.HasField("memory") else None,
+        outcome=WriteOutcome(message.outcome),
+        embedding_state=EmbeddingState(message.embedding_state),
+        possible_conflicts=_conflicts(message),
+        rule=message.rule,
+        explanation=message.explanation,
+        consistency_token=token(message.consistency_token),
+        request_id=message.request_id,
+    )
+
+
+def leg_score(message: recall_pb2.LegScore) -> LegScore:
+    """What one leg contributed."""
+    return LegScore(RetrievalLeg(message.leg), message.rank, message.raw_score, message.contribution)
+
+
+def left_out(message: recall_pb2.LeftOut) -> LeftOut:
+    """What was left out."""
+    return LeftOut(LeftOutReason(message.reason), message.count)
+
+
+def degradation(message: recall_pb2.Degradation) -> Degradation:
+    """What could not be done."""
+    return Degradation(
+        RecallStage(message.stage),
+        RetrievalLeg(message.leg),
+        DegradationReason(message.reason),
+        message.affected_count,
+    )
+
+
+def recalled(message: memory_service_pb2.RecallResponse, span: SpanContext | None) -> Recalled:
+    """The answer to a recall."""
+    packed = message.packed_context
+    return Recalled(
+        memories=tuple(
+            RankedMemory(
+                memory=memory(each.memory),
+                rank=each.rank,
+                score=each.score,
+                packed=each.packed,
+                leg_scores=tuple(map(leg_score, each.leg_scores)),
+            )
+            for each in message.memories
+        ),
+        recall_id=message.recall_id,
+        packed=PackedContext(packed.text, packed.tokens, tuple(packed.memory_ids), packed.tokenizer)
+        if message.HasField("packed_context")
+        else None,
+        no_relevant_memory=message.no_relevant_memory,
+        left_out=tuple(map(left_out, message.left_out)),
+        degraded=tuple(map(degradation, message.degraded)),
+        seal_broken_memory_ids=tuple(message.seal_broken_memory_ids),
+        applied_min_score=message.applied_min_score,
+        applied_limit=message.applied_limit,
+        consistency_token=token(message.consistency_token),
+        trace_id=message.trace_id,
+        read_time=instant(message, "read_time"),
+        _span_context=span,
+    )
+
+
+def erasure_counts(message: erasure_pb2.ErasureCounts) -> ErasureCounts:
+    """Rows removed."""
+    return ErasureCounts(
+        memories=message.memories,
+        revisions=message.revisions,
+        embeddings=message.embeddings,
+        postings=message.postings,
+        idempotency_records=message.idempotency_records,
+        queued_jobs=message.queued_jobs,
+        derived_rows=message.derived_rows,
+    )
+
+
+def erasure_receipt(message: erasure_pb2.ErasureReceipt) -> ErasureReceipt:
+    """The record of an erasure."""
+    return ErasureReceipt(
+        erasure_id=message.erasure_id,
+        state=ErasureState(message.state),
+        target_kind=ErasureTargetKind(message.target_kind),
+        reason=ErasureReason(message.reason),
+        reason_code=message.reason_code,
+        dry_run=message.validate_only,
+        counts=erasure_counts(message.counts),
+        kept=tuple(
+            ErasureKept(KeptItem(each.item), each.count, KeptReason(each.reason)) for each in message.kept
+        ),
+        keys_destroyed=message.keys_destroyed,
+        create_time=instant(message, "create_time"),
+        complete_time=instant(message, "complete_time"),
+        sample_memory_ids=tuple(message.sample_memory_ids),
+        event_id=message.event_id,
+        signature=message.signature,
+        signing_key_id=message.signing_key_id,
+        signed_bytes=message.signed_bytes,
+    )
+
+
+def use_reported(message: memory_service_pb2.ReportUseResponse) -> UseReported:
+    """The answer to a use report."""
+    return UseReported(message.event_id, token(message.consistency_token), message.request_id)
