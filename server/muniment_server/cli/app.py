@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import typer
 
-from . import keys, migrate, serve, tenants, version
+from . import health, keys, migrate, serve, tenants, version
 from .output import CommandError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.command("serve")(serve.serve)
 app.command("migrate")(migrate.migrate)
 app.add_typer(tenants.app)
 app.add_typer(keys.app)
+app.command("health")(health.health)
 app.command("version")(version.version)
 
 

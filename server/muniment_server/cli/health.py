@@ -42,7 +42,7 @@ def health(
                 health_pb2.HealthCheckRequest(service=service), timeout=timeout
             )
         except grpc.RpcError as error:
-            code: grpc.StatusCode = error.code()  # type: ignore[attr-defined]
+            code: grpc.StatusCode = error.code()
             if code is grpc.StatusCode.NOT_FOUND:
                 raise CommandError(f"{address} knows no service {service!r}.") from None
             raise CommandError(f"{address} does not answer ({code.name}).") from None
