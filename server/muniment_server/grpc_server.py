@@ -22,6 +22,7 @@ _log = logging.getLogger("muniment.server")
 Result = TypeVar("Result")
 
 MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _HEALTH_SERVICE: Final = "grpc.health.v1.Health"
 
 OPTIONS: Final[tuple[tuple[str, int], ...]] = (
@@ -140,18 +141,23 @@ class GrpcServer:
             self._hurry.set()
         self._stopping.set()
 
+    def handle_signals(self) -> None:
+        """Turn SIGTERM and SIGINT into `request_stop`, from now on; a second signal hurries.
+
+        Call it before lengthy preparations, so that a signal during those is not lost.
+        """
+        for number in _SIGNALS:
+            asyncio.get_running_loop().add_signal_handler(number, self.request_stop)
+
     async def serve(self) -> None:
-        """Serve until SIGTERM, SIGINT or `request_stop`, then stop. A second signal hurries."""
-        loop = asyncio.get_running_loop()
-        handled = (signal.SIGTERM, signal.SIGINT)
-        for number in handled:
-            loop.add_signal_handler(number, self.request_stop)
+        """Serve until a signal or `request_stop`, then stop."""
+        self.handle_signals()
         try:
             await self._stopping.wait()
             await self.stop()
         finally:
-            for number in handled:
-                loop.remove_signal_handler(number)
+            for number in _SIGNALS:
+                asyncio.get_running_loop().remove_signal_handler(number)
 
     async def stop(self) -> None:
         """NOT_SERVING, wait for that to be noticed, let calls finish, run the callbacks."""
