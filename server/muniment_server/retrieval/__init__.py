@@ -1,0 +1,1 @@
+"""Lexical analysis and ranking formulas. Pure: no storage, no protobuf."""
