@@ -1,0 +1,309 @@
+"""Runs an embedder beside the event loop: micro-batches, a cache, back-pressure, clean cancellation."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from muniment_server.embedding.base import Embedder, EmbeddingModel, Vector, require_readable
+from muniment_server.embedding.cache import CacheKey, Embedded, Purpose, VectorCache
+from muniment_server.embedding.errors import EmbedderOverloaded, EmbedderUnavailable
+
+_WARM_UP = "The model is ready."
+_NORM_TOLERANCE = 0.01
+
+_Outcome = Embedded | EmbedderUnavailable
+
+
+@dataclass(slots=True)
+class _Job:
+    """One distinct text that waits or runs, for everybody who asked for it."""
+
+    key: CacheKey
+    text: str
+    purpose: Purpose
+    waiters: list[asyncio.Future[Embedded]] = field(default_factory=list)
+
+    @property
+    def wanted(self) -> bool:
+        return any(not waiter.done() for waiter in self.waiters)
+
+
+class EmbeddingService:
+    """Embeds texts for all callers of one event loop.
+
+    One worker thread runs one batch at a time; the engines use all processors for a batch anyway. A
+    text that comes while the worker is idle starts at once; what comes meanwhile forms the next batch.
+    Queries and passages take turns, so neither a bulk write nor a burst of recalls shuts the other out.
+
+    A caller may be cancelled, or time out with `asyncio.timeout`, at any moment: a text that nobody
+    waits for any more is not embedded, and a running batch finishes on its own. Texts are never logged
+    and never part of an error.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        *,
+        cache_bytes: int = 32 * 1024 * 1024,
+        max_waiting: int = 1024,
+        max_batch_texts: int = 32,
+        max_batch_characters: int = 4096,
+    ) -> None:
+        """Wrap a loaded embedder.
+
+        max_waiting: distinct texts in the queue before callers are turned away. max_batch_texts,
+        max_batch_characters: bounds of one batch, and so of the time a query waits behind a bulk write;
+        a single longer text is a batch by itself.
+        """
+        self._embedder = embedder
+        self._cache = VectorCache(cache_bytes)
+        self._max_waiting = max_waiting
+        self._max_batch_texts = max_batch_texts
+        self._max_batch_characters = max_batch_characters
+        self._queues: dict[Purpose, deque[_Job]] = {purpose: deque() for purpose in Purpose}
+        self._jobs: dict[CacheKey, _Job] = {}
+        self._wake = asyncio.Event()
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedding")
+        self._runner: asyncio.Task[None] | None = None
+        self._stopped = False
+        self.ready = asyncio.Event()
+        """Set once the model has answered a first time; cleared by `stop`."""
+
+    @property
+    def model(self) -> EmbeddingModel:
+        """Identity and calibration of the model behind this service."""
+        return self._embedder.model
+
+    @property
+    def waiting(self) -> int:
+        """Distinct texts in the queue, without those being embedded now."""
+        return sum(map(len, self._queues.values()))
+
+    @property
+    def cache(self) -> VectorCache:
+        """The cache, for its counters."""
+        return self._cache
+
+    async def start(self) -> None:
+        """Run the model once and begin to serve. Raises EmbedderUnavailable when it does not work."""
+        if self._stopped or self._runner is not None:
+            raise RuntimeError("an embedding service is started once")
+        loop = asyncio.get_running_loop()
+        outcomes = await loop.run_in_executor(self._executor, self._embed_all, Purpose.QUERY, [_WARM_UP])
+        if isinstance(outcomes[0], EmbedderUnavailable):
+            raise outcomes[0]
+        self._runner = asyncio.create_task(self._run(), name="embedding")
+        self.ready.set()
+
+    async def stop(self, grace: float = 5.0) -> None:
+        """Refuse new texts, fail those that wait, and give the running batch `grace` seconds."""
+        self._stopped = True
+        self.ready.clear()
+        runner = self._runner
+        if runner is not None:
+            for queue in self._queues.values():
+                for job in queue:
+                    self._settle(job, EmbedderUnavailable("the embedder is stopping"))
+                queue.clear()
+            self._wake.set()
+            await asyncio.wait({runner}, timeout=grace)
+            runner.cancel()
+            with suppress(asyncio.CancelledError):
+                await runner
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        self._cache.clear()
+
+    def clear(self) -> None:
+        """Forget all cached vectors. An erasure calls this: entries cannot be told apart by scope."""
+        self._cache.clear()
+
+    async def query(self, text: str) -> Embedded:
+        """Embed a text to search with.
+
+        Raises EmbedderOverloaded, EmbedderUnavailable or UnreadableText.
+        """
+        return (await self._embed([text], Purpose.QUERY))[0]
+
+    async def passages(self, texts: Sequence[str]) -> list[Embedded]:
+        """Embed texts that will be searched, in their order.
+
+        Raises EmbedderOverloaded, EmbedderUnavailable or UnreadableText; then none of them is usable.
+        """
+        return await self._embed(texts, Purpose.PASSAGE)
+
+    async def _embed(self, texts: Sequence[str], purpose: Purpose) -> list[Embedded]:
+        if not self.ready.is_set():
+            raise EmbedderUnavailable("the embedder is not ready")
+        for text in texts:
+            require_readable(text)
+        found: dict[CacheKey, Embedded] = {}
+        keys = [self._cache.key(self.model.digest, purpose, text) for text in texts]
+        missing: dict[CacheKey, str] = {}
+        for key, text in zip(keys, texts, strict=True):
+            if key in found or key in missing:
+                continue
+            cached = self._cache.get(key)
+            if cached is None:
+                missing[key] = text
+            else:
+                found[key] = cached
+        if missing:
+            waiters = self._enqueue(missing, purpose)
+            try:
+                await asyncio.wait(waiters.values(), return_when=asyncio.FIRST_EXCEPTION)
+                for key, waiter in waiters.items():
+                    if waiter.done():
+                        found[key] = waiter.result()
+            finally:
+                _abandon(waiters.values())
+        return [found[key] for key in keys]
+
+    def _enqueue(
+        self, texts: dict[CacheKey, str], purpose: Purpose
+    ) -> dict[CacheKey, asyncio.Future[Embedded]]:
+        new = [key for key in texts if key not in self._jobs]
+        if len(new) + self.waiting > self._max_waiting:
+            # Places of texts that nobody waits for any more are free.
+            self._drop_unwanted()
+            new = [key for key in texts if key not in self._jobs]
+            if len(new) + self.waiting > self._max_waiting:
+                raise EmbedderOverloaded("too many texts wait for the embedder")
+        loop = asyncio.get_running_loop()
+        waiters: dict[CacheKey, asyncio.Future[Embedded]] = {}
+        for key, text in texts.items():
+            job = self._jobs.get(key)
+            if job is None:
+                job = self._jobs[key] = _Job(key, text, purpose)
+                self._queues[purpose].append(job)
+            waiters[key] = loop.create_future()
+            job.waiters.append(waiters[key])
+        self._wake.set()
+        return waiters
+
+    def _drop_unwanted(self) -> None:
+        for queue in self._queues.values():
+            for job in queue:
+                if not job.wanted:
+                    del self._jobs[job.key]
+            wanted = [job for job in queue if job.wanted]
+            queue.clear()
+            queue.extend(wanted)
+
+    async def _run(self) -> None:
+        try:
+            await self._serve()
+        finally:
+            # However the loop ends, nobody is left waiting for it.
+            self.ready.clear()
+            for queue in self._queues.values():
+                queue.clear()
+            for job in list(self._jobs.values()):
+                self._settle(job, EmbedderUnavailable("the embedder has stopped"))
+
+    async def _serve(self) -> None:
+        loop = asyncio.get_running_loop()
+        turn = Purpose.PASSAGE
+        while not self._stopped:
+            turn = self._next_turn(turn)
+            batch = self._take(turn)
+            if not batch:
+                self._wake.clear()
+                if not self.waiting:
+                    await self._wake.wait()
+                continue
+            generation = self._cache.generation
+            texts = [job.text for job in batch]
+            outcomes = await loop.run_in_executor(self._executor, self._embed_all, turn, texts)
+            for job, outcome in zip(batch, outcomes, strict=True):
+                if isinstance(outcome, Embedded):
+                    self._cache.put(job.key, outcome, generation)
+                self._settle(job, outcome)
+
+    def _next_turn(self, last: Purpose) -> Purpose:
+        other = Purpose.QUERY if last is Purpose.PASSAGE else Purpose.PASSAGE
+        return other if self._queues[other] else last
+
+    def _take(self, purpose: Purpose) -> list[_Job]:
+        queue = self._queues[purpose]
+        batch: list[_Job] = []
+        characters = 0
+        while queue and len(batch) < self._max_batch_texts:
+            job = queue[0]
+            if not job.wanted:
+                queue.popleft()
+                del self._jobs[job.key]
+                continue
+            characters += len(job.text)
+            if batch and characters > self._max_batch_characters:
+                break
+            batch.append(queue.popleft())
+        return batch
+
+    def _settle(self, job: _Job, outcome: _Outcome) -> None:
+        self._jobs.pop(job.key, None)
+        for waiter in job.waiters:
+            if waiter.done():
+                continue
+            if isinstance(outcome, Embedded):
+                waiter.set_result(outcome)
+            else:
+                # One instance for each: a raised exception collects the traceback of who caught it.
+                waiter.set_exception(EmbedderUnavailable(*outcome.args))
+
+    def _embed_all(self, purpose: Purpose, texts: Sequence[str]) -> list[_Outcome]:
+        """Embed a batch in the worker thread; one text that fails does not fail the others."""
+        try:
+            return list(self._embed_batch(purpose, texts))
+        except Exception as error:  # noqa: BLE001 - an engine may raise anything; callers get it typed
+            if len(texts) == 1:
+                # Only the type: the message of a UnicodeError or of an engine may hold the text.
+                return [EmbedderUnavailable(f"the embedder failed: {type(error).__name__}")]
+        return [self._embed_all(purpose, [text])[0] for text in texts]
+
+    def _embed_batch(self, purpose: Purpose, texts: Sequence[str]) -> list[Embedded]:
+        model = self._embedder.model
+        readings = [self._embedder.read(text) for text in texts]
+        covered = [
+            text
+            for text, reading in zip(texts, readings, strict=True)
+            if reading.coverage >= model.min_coverage
+        ]
+        vectors = iter(self._vectors(purpose, covered))
+        return [
+            Embedded(
+                next(vectors) if reading.coverage >= model.min_coverage else None,
+                reading.coverage,
+                reading.truncated,
+            )
+            for reading in readings
+        ]
+
+    def _vectors(self, purpose: Purpose, texts: list[str]) -> list[Vector]:
+        if purpose is Purpose.PASSAGE:
+            rows: Iterable[Vector] = self._embedder.embed_passages(texts) if texts else []
+        else:
+            rows = [self._embedder.embed_query(text) for text in texts]
+        vectors = [np.array(row, dtype=np.float32) for row in rows]
+        if len(vectors) != len(texts):
+            raise ValueError("wrong number of vectors")
+        for vector in vectors:
+            norm = float(np.linalg.norm(vector))
+            # Also false for NaN and infinity, which would poison every order they take part in.
+            if vector.shape != (self._embedder.model.dimension,) or not abs(norm - 1) < _NORM_TOLERANCE:
+                raise ValueError("not a vector of length 1")
+            vector.flags.writeable = False
+        return vectors
+
+
+def _abandon(waiters: Iterable[asyncio.Future[Embedded]]) -> None:
+    for waiter in waiters:
+        if not waiter.done():
+            waiter.cancel()
+        elif not waiter.cancelled():
+            # Marks the exception as seen, so that asyncio does not report it a second time.
+            waiter.exception()

@@ -1,0 +1,21 @@
+"""What can go wrong with an embedder. No message ever holds any of the text."""
+
+
+class EmbeddingError(Exception):
+    """Base of all errors of this package."""
+
+
+class EmbedderNotInstalled(EmbeddingError):
+    """The configured embedder's package is missing; the message names what to install."""
+
+
+class EmbedderUnavailable(EmbeddingError):
+    """The embedder failed, is not ready yet, or is stopped. The same call may succeed later."""
+
+
+class EmbedderOverloaded(EmbeddingError):
+    """More texts are waiting than the queue holds. Retry later; nothing of the call was queued."""
+
+
+class UnreadableText(EmbeddingError, ValueError):
+    """A text that no embedder is given: it contains a NUL or half of a surrogate pair."""
