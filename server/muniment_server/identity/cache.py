@@ -15,7 +15,9 @@ Value = TypeVar("Value")
 class LookupCache(Generic[Key, Value]):
     """Remembers what a lookup found for `ttl` seconds, and that it found nothing for `miss_ttl`.
 
-    Hits and misses are bounded apart, so that a flood of made-up keys never pushes out real ones.
+    Hits and misses are bounded apart, so that a flood of made-up keys never pushes out real ones; and
+    of keys that were not known before only `strangers` are looked up at once, so that the flood does
+    not take the database away from everybody else.
     Concurrent lookups of one key share one call. A lookup that was under way when its key was
     dropped is answered to those who waited but not remembered. Errors are not remembered.
     """
@@ -27,6 +29,7 @@ class LookupCache(Generic[Key, Value]):
         ttl: float,
         miss_ttl: float,
         size: int,
+        strangers: int = 4,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._lookup = lookup
@@ -37,6 +40,7 @@ class LookupCache(Generic[Key, Value]):
         self._hits: OrderedDict[Key, tuple[float, Value]] = OrderedDict()
         self._misses: OrderedDict[Key, float] = OrderedDict()
         self._running: dict[Key, asyncio.Task[Value | None]] = {}
+        self._strangers = asyncio.Semaphore(strangers)
 
     async def get(self, key: Key) -> Value | None:
         """What is remembered and fresh, or else what the lookup finds now."""
@@ -50,7 +54,7 @@ class LookupCache(Generic[Key, Value]):
             return None
         task = self._running.get(key)
         if task is None:
-            task = asyncio.create_task(self._fill(key))
+            task = asyncio.create_task(self._fill(key, known=hit is not None))
             self._running[key] = task
             task.add_done_callback(_retrieve)
         # Shielded: one caller's cancellation must not fail the others that wait for the same lookup.
@@ -68,12 +72,14 @@ class LookupCache(Generic[Key, Value]):
         self._misses.clear()
         self._running.clear()
 
-    async def _fill(self, key: Key) -> Value | None:
+    async def _fill(self, key: Key, *, known: bool) -> Value | None:
         mine = asyncio.current_task()
         try:
-            # Fresh is counted from before the lookup: what it reads may be as old as its start.
-            started = self._clock()
-            found = await self._lookup(key)
+            if known:
+                started, found = await self._timed(key)
+            else:
+                async with self._strangers:
+                    started, found = await self._timed(key)
             if self._running.get(key) is mine:
                 if found is None:
                     self._misses[key] = started + self._miss_ttl
@@ -90,6 +96,11 @@ class LookupCache(Generic[Key, Value]):
         finally:
             if self._running.get(key) is mine:
                 del self._running[key]
+
+    async def _timed(self, key: Key) -> tuple[float, Value | None]:
+        # Fresh is counted from before the lookup: what it reads may be as old as its start.
+        started = self._clock()
+        return started, await self._lookup(key)
 
 
 def _retrieve(task: asyncio.Task[object]) -> None:

@@ -65,7 +65,7 @@ class Chain(_Interceptor):
     """
 
     def __init__(self, ordered: Sequence[Stage]) -> None:
-        self._stages = tuple(ordered)
+        self.stages = tuple(ordered)
         self._wrapped: dict[str, tuple[Handler, Handler]] = {}
         self._unknown = self._refusal(names.RPC_METHOD_OTHER)
 
@@ -89,7 +89,7 @@ class Chain(_Interceptor):
         rule = METHODS.get(method)
         message_type = _message_type(handler)
         if handler.response_streaming:
-            run = (*self._stages, _Streaming(handler))
+            run = (*self.stages, _Streaming(handler))
 
             async def stream(raw: bytes, context: ServicerContext) -> None:
                 await Call(run, context, method, rule, message_type, raw).proceed()
@@ -97,7 +97,7 @@ class Chain(_Interceptor):
             return grpc.unary_stream_rpc_method_handler(
                 cast(Any, stream), response_serializer=handler.response_serializer
             )
-        run = (*self._stages, _Single(handler))
+        run = (*self.stages, _Single(handler))
 
         async def single(raw: bytes, context: ServicerContext) -> object:
             return await Call(run, context, method, rule, message_type, raw).proceed()
@@ -105,7 +105,7 @@ class Chain(_Interceptor):
         return grpc.unary_unary_rpc_method_handler(cast(Any, single))
 
     def _refusal(self, method: str) -> Handler:
-        run = (*self._stages[:2], _refuse)
+        run = (*self.stages[:2], _refuse)
 
         async def refuse(_requests: AsyncIterator[bytes], context: ServicerContext) -> None:
             await Call(run, context, method, None, None, b"").proceed()

@@ -46,12 +46,12 @@ class DeadlineStage:
     name = "deadline"
 
     def __init__(self, rules: Mapping[MethodClass, DeadlineRule] = DEFAULT_RULES) -> None:
-        self._rules = {
+        self.rules = {
             method_class: rules.get(method_class, DEFAULT_RULES[method_class]) for method_class in MethodClass
         }
 
     async def __call__(self, call: Call) -> object:
-        rule = self._rules[call.rule.method_class if call.rule is not None else MethodClass.RECALL]
+        rule = self.rules[call.rule.method_class if call.rule is not None else MethodClass.RECALL]
         left = call.context.time_remaining()
         if left is None:
             seconds = rule.default

@@ -27,7 +27,7 @@ class Limiter:
     """At most `limit` holders at once and at most `waiting` callers in line, first come first served."""
 
     def __init__(self, limit: int, waiting: int) -> None:
-        self._limit = limit
+        self.limit = limit
         self._longest = waiting
         self._held = 0
         self._line: deque[asyncio.Future[None]] = deque()
@@ -44,7 +44,7 @@ class Limiter:
 
     async def acquire(self, patience: float) -> None:
         """Take a slot, waiting for `patience` seconds at most. Raises Overloaded."""
-        if self._held < self._limit:
+        if self._held < self.limit:
             self._held += 1
             return
         if len(self._line) >= self._longest:

@@ -199,3 +199,34 @@ async def test_errors_pass_through_and_are_not_remembered() -> None:
         with pytest.raises(ConnectionError):
             await cache.get("k")
     assert calls == 2
+
+
+async def test_flood_of_made_up_keys_leaves_room_for_known_ones() -> None:
+    running = peak = 0
+    now = 0.0
+
+    async def lookup(key: str) -> str | None:
+        nonlocal running, peak
+        if key == "real":
+            return key
+        running += 1
+        peak = max(peak, running)
+        await asyncio.sleep(0.2)
+        running -= 1
+        return None
+
+    cache: LookupCache[str, str] = LookupCache(
+        lookup, ttl=5, miss_ttl=1, size=10, strangers=2, clock=lambda: now
+    )
+    await cache.get("real")
+    now += 6
+    flood = [asyncio.create_task(cache.get(f"fake{index}")) for index in range(20)]
+    await asyncio.sleep(0.01)
+    assert await asyncio.wait_for(cache.get("real"), 0.1) == "real"
+    assert peak == 2
+    for task in flood:
+        task.cancel()
+    await asyncio.gather(*flood, return_exceptions=True)
+    for task in list(cache._running.values()):
+        task.cancel()
+    await asyncio.sleep(0)
