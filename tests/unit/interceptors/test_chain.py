@@ -7,17 +7,15 @@ import grpc
 import pytest
 
 from muniment_server._gen.muniment.v1 import audit_pb2, memory_service_pb2
-from muniment_server.config import Settings
 from muniment_server.identity.api_key import ApiKeyAuthenticator
 from muniment_server.identity.authenticator import Authenticator
 from muniment_server.interceptors.authentication import AuthenticationStage
-from muniment_server.interceptors.build import build_authenticator, build_guard
 from muniment_server.interceptors.call import Call
 from muniment_server.interceptors.chain import Chain, stages
-from muniment_server.interceptors.deadline import DeadlineRule, DeadlineStage
+from muniment_server.interceptors.deadline import DeadlineStage
 from muniment_server.interceptors.errors import ErrorStage
 from muniment_server.interceptors.limits import LimitStage
-from muniment_server.interceptors.methods import METHODS, MethodClass
+from muniment_server.interceptors.methods import METHODS
 from muniment_server.interceptors.permission import PermissionStage
 from muniment_server.interceptors.telemetry import TelemetryStage
 from muniment_server.interceptors.validation import ValidationStage
@@ -174,17 +172,3 @@ async def test_handlers_are_wrapped_once() -> None:
     first = await chain.intercept_service(continuation, Details())  # type: ignore[arg-type]
     assert first is await chain.intercept_service(continuation, Details())  # type: ignore[arg-type]
     assert first is not handler
-
-
-async def test_chain_is_built_from_the_settings() -> None:
-    settings = Settings(concurrency_recall=7, deadline_recall=1.5, deadline_ceiling_recall=2.5)
-    authenticator = await build_authenticator(settings, Directory())
-    assert authenticator.tokens is None
-    guard = build_guard(
-        settings, authenticator, translate=lambda _error: None, messages=[audit_pb2.GetRecallRequest]
-    )
-    assert [stage.name for stage in guard.chain.stages] == ORDER
-    deadline = guard.chain.stages[2]
-    assert isinstance(deadline, DeadlineStage)
-    assert deadline.rules[MethodClass.RECALL] == DeadlineRule(1.5, 2.5)
-    assert guard.limits.limiters[MethodClass.RECALL].limit == 7
