@@ -250,6 +250,7 @@ class BareInserts:
                     "method": "Write",
                     "scope_id": self._scope_id,
                     "key_epoch": 1,
+                    "memory_ids": [memory["memory_id"] for memory in memories],
                     "payload_digest": os.urandom(32),
                     "response": os.urandom(300 * count),
                     "now": now,

@@ -1,6 +1,7 @@
 """Answers that are remembered by request id, in the transaction of what they answer."""
 
 import hmac
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -59,9 +60,13 @@ async def remember(
     *,
     scope_id: UUID | None,
     key: ScopeKey | None,
+    memory_ids: Sequence[UUID] = (),
     now: datetime,
 ) -> None:
-    """Queue the answer; with a scope it is encrypted under the scope's key."""
+    """Queue the answer; with a scope it is encrypted under the scope's key.
+
+    memory_ids: the memories that it names. An erasure of one of them empties it.
+    """
     if mark is None:
         return
     await work.send(
@@ -70,6 +75,7 @@ async def remember(
         method=mark.method,
         scope_id=scope_id,
         key_epoch=key.epoch if key else None,
+        memory_ids=list(memory_ids),
         payload_digest=mark.digest,
         response=key.encrypt(response, _KIND, mark.request_id.bytes) if key else response,
         now=now,

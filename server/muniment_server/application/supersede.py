@@ -168,7 +168,8 @@ async def _attempt(
                 consistency_token=issue_token(tenant_key, services.instance, now),
             )
         )
-        await remember(work, mark, response, scope_id=scope_id, key=key, now=now)
+        named = [old.memory_id, successor.memory_id]
+        await remember(work, mark, response, scope_id=scope_id, key=key, memory_ids=named, now=now)
         await services.trail.record(
             work,
             tenant_key,
@@ -179,7 +180,7 @@ async def _attempt(
             agent=scope.agent,
             session=scope.session,
             request_id=str(mark.request_id) if mark else None,
-            memory_ids=[old.memory_id, successor.memory_id],
+            memory_ids=named,
             source_types=frozenset({int(provenance.source_type)}),
             details={
                 "memory_superseded": {

@@ -134,7 +134,8 @@ async def _store(
         ]
         token = issue_token(tenant_key, services.instance, now)
         response = encode(Written(results, token))
-        await remember(work, mark, response, scope_id=scope_id, key=key, now=now)
+        touched = _touched(decisions)
+        await remember(work, mark, response, scope_id=scope_id, key=key, memory_ids=touched, now=now)
         await services.trail.record(
             work,
             tenant_key,
@@ -145,7 +146,7 @@ async def _store(
             agent=scope.agent,
             session=scope.session,
             request_id=str(mark.request_id) if mark else None,
-            memory_ids=_touched(decisions),
+            memory_ids=touched,
             source_types=frozenset(int(one.item.provenance.source_type) for one in prepared),
             details={
                 "memory_written": {

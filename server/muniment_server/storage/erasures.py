@@ -72,7 +72,7 @@ async def remove_memories(
     embeddings = await work.fetch("erase_embeddings", scope_no=scope_no, doc_nos=doc_nos)
     postings = await work.fetch("erase_postings", scope_no=scope_no, doc_nos=doc_nos)
     await work.fetch("erase_memories", memory_ids=memory_ids)
-    redacted = await work.fetch("idempotency_redact", scope_id=scope_id)
+    redacted = await work.fetch("idempotency_redact", scope_id=scope_id, memory_ids=memory_ids)
     return Removed(
         memory_ids,
         len(history),
@@ -89,7 +89,7 @@ async def remove_scope(work: UnitOfWork, scope_id: UUID, scope_no: int) -> Remov
     embeddings = await work.fetch("erase_scope_embeddings", scope_no=scope_no)
     postings = await work.fetch("erase_scope_postings", scope_no=scope_no)
     memories = await work.fetch("erase_scope_memories", scope_id=scope_id)
-    redacted = await work.fetch("idempotency_redact", scope_id=scope_id)
+    redacted = await work.fetch("idempotency_redact", scope_id=scope_id, memory_ids=None)
     return Removed(
         [row["memory_id"] for row in memories],
         len(history),

@@ -177,6 +177,7 @@ CREATE TABLE idempotency (
     method         text        NOT NULL,
     scope_id       uuid,
     key_epoch      integer,
+    memory_ids     uuid[]      NOT NULL,
     payload_digest bytea       NOT NULL,
     response       bytea       NOT NULL,
     create_time    timestamptz NOT NULL,
