@@ -90,6 +90,7 @@ class Sealer:
         self._behind: set[UUID] = set()
         self._forged: set[UUID] = set()
         self._signing: tuple[float, SigningKey] | None = None
+        self._passes: set[asyncio.Future[None]] = set()
         self._stopping = False
         self._task: asyncio.Task[None] | None = None
 
@@ -124,7 +125,9 @@ class Sealer:
                     await self._task
 
     async def drain(self) -> None:
-        """Chain and sign what is known to wait, and anchor it. Errors are logged, not raised."""
+        """Chain, sign and anchor what this process has been told of. Errors are logged, not raised."""
+        while self._passes:
+            await asyncio.wait(self._passes)
         waiting, self._due = list(self._due), {}
         await self._pass(waiting, final=True)
 
@@ -173,8 +176,14 @@ class Sealer:
                         await self._wake.wait()
 
     async def _pass(self, tenant_ids: Iterable[UUID], *, final: bool = False) -> None:
-        await asyncio.gather(*(self._seal(tenant_id, final) for tenant_id in tenant_ids))
-        await self._anchor()
+        done = asyncio.get_running_loop().create_future()
+        self._passes.add(done)
+        try:
+            await asyncio.gather(*(self._seal(tenant_id, final) for tenant_id in tenant_ids))
+            await self._anchor()
+        finally:
+            self._passes.discard(done)
+            done.set_result(None)
 
     async def _seal(self, tenant_id: UUID, final: bool) -> None:
         async with self._room:

@@ -1,0 +1,277 @@
+"""Verification of a scope: seals, the set of its rows, statistics, vectors, index; with `deep` contents."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from muniment_server.application.scoping import scope_canonical, scope_number
+from muniment_server.application.sealing import (
+    current_element,
+    history_element,
+    is_genuine,
+    open_content,
+)
+from muniment_server.crypto.errors import CiphertextInvalid
+from muniment_server.crypto.scope_key import ScopeKey
+from muniment_server.crypto.seal import vector_bytes
+from muniment_server.crypto.set_digest import SetDigest
+from muniment_server.domain.model import MemoryState, Revision, ScopeRow
+from muniment_server.domain.statement import normalise_statement
+from muniment_server.retrieval.analysis import ANALYZER_VERSION, Analyzer
+from muniment_server.storage.database import UnitOfWork
+from muniment_server.storage.verification import Postings, StoredVector, history, memories, postings, vectors
+
+from .findings import FindingKind, TenantReport
+
+_MEMORIES = 500
+_POSTING_DOCUMENTS = 10_000
+_LAST_DOCUMENT = 2**31 - 1
+_MOST_FREQUENT = 32_767
+_ANALYZER = Analyzer()
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What the text of a memory gives: token hash → frequency, and the number of terms."""
+
+    frequencies: Mapping[int, int]
+    terms: int
+
+
+class ScopeCheck:
+    """One pass over a scope in one snapshot; notes what it finds in the report."""
+
+    def __init__(
+        self,
+        work: UnitOfWork,
+        key: ScopeKey,
+        scope: ScopeRow,
+        stored_number: int,
+        models: Mapping[int, tuple[str, int]],
+        report: TenantReport,
+        *,
+        deep: bool,
+    ) -> None:
+        self._work = work
+        self._key = key
+        self._scope = scope
+        self._stored_number = stored_number
+        self._models = models
+        self._report = report
+        self._deep = deep
+        self._set = SetDigest()
+        self._live = 0
+        self._live_terms = 0
+        self._highest = 0
+        self._postings: dict[int, Postings] = {}
+        self._postings_to = 0
+
+    async def run(self) -> None:
+        """Check everything."""
+        scope, report = self._scope, self._report
+        report.scopes += 1
+        if not self._key.verify_seal(scope_canonical(self._work.tenant_id, scope), scope.seal):
+            self._add(FindingKind.SCOPE_SEAL, "the row of the scope is not what the service sealed")
+        after = 0
+        while True:
+            page = await memories(self._work, scope.scope_id, after, _MEMORIES)
+            full = len(page) == _MEMORIES
+            last = page[-1].doc_no if full else _LAST_DOCUMENT
+            await self._documents(page, after, last)
+            if not full:
+                break
+            after = last
+        self._statistics()
+
+    def _add(self, kind: FindingKind, detail: str, *memory_ids: UUID) -> None:
+        self._report.add(kind, detail, scope_id=self._scope.scope_id, memory_ids=memory_ids)
+
+    # --- documents --------------------------------------------------------------------------------
+
+    async def _documents(self, page: Sequence[Revision], after: int, last: int) -> None:
+        by_document = {one.doc_no: one for one in page}
+        earlier: dict[UUID, list[Revision]] = {one.memory_id: [] for one in page}
+        for revision in await history(self._work, list(earlier)) if page else []:
+            earlier[revision.memory_id].append(revision)
+        for memory in page:
+            await self._memory(memory, earlier[memory.memory_id])
+        for vector in await vectors(self._work, self._scope.scope_no, after, last):
+            self._vector(vector, by_document.get(vector.doc_no), earlier)
+        await self._index_beyond(by_document, after, last)
+
+    async def _memory(self, memory: Revision, earlier: Sequence[Revision]) -> None:
+        self._report.memories += 1
+        self._highest = max(self._highest, memory.doc_no)
+        genuine = is_genuine(self._key, self._work.tenant_id, memory)
+        if not genuine:
+            self._add(
+                FindingKind.MEMORY_SEAL,
+                f"revision {memory.revision} is not what the service sealed",
+                memory.memory_id,
+            )
+        self._set = self._set.add(current_element(self._key, memory.seal))
+        if memory.state is MemoryState.ACTIVE:
+            self._live += 1
+            self._live_terms += memory.term_count
+        for revision in earlier:
+            self._report.revisions += 1
+            self._set = self._set.add(history_element(self._key, revision.seal))
+            if not is_genuine(self._key, self._work.tenant_id, revision):
+                self._add(
+                    FindingKind.REVISION_SEAL,
+                    f"revision {revision.revision} is not what the service sealed",
+                    memory.memory_id,
+                )
+            elif self._deep:
+                self._derive(revision)
+        if [one.revision for one in earlier] != list(range(1, memory.revision)):
+            self._add(
+                FindingKind.REVISION_ORDER,
+                f"revision {memory.revision} is current, and the earlier ones are not 1 to "
+                f"{memory.revision - 1}",
+                memory.memory_id,
+            )
+        derived = self._derive(memory) if self._deep and genuine else None
+        await self._index(memory, derived)
+
+    def _vector(
+        self, vector: StoredVector, memory: Revision | None, earlier: Mapping[UUID, Sequence[Revision]]
+    ) -> None:
+        self._report.vectors += 1
+        model = self._models.get(vector.model_no)
+        if memory is None or model is None:
+            self._add(FindingKind.VECTOR_STRAY, f"a vector of document {vector.doc_no} belongs to nothing")
+            return
+        revisions = {memory.content_revision, *(one.content_revision for one in earlier[memory.memory_id])}
+        if vector.content_revision not in revisions:
+            self._add(
+                FindingKind.VECTOR_STRAY,
+                f"a vector belongs to content revision {vector.content_revision}, which there is not",
+                memory.memory_id,
+            )
+            return
+        name, dimension = model
+        canonical = vector_bytes(
+            tenant_id=self._work.tenant_id,
+            scope_id=self._scope.scope_id,
+            memory_id=memory.memory_id,
+            content_revision=vector.content_revision,
+            model=name,
+            dimension=dimension,
+            vector=vector.vector.to_binary(),
+        )
+        if not self._key.verify_seal(canonical, vector.seal):
+            self._add(
+                FindingKind.VECTOR_SEAL,
+                f"the vector of model {name} is not what the service sealed",
+                memory.memory_id,
+            )
+
+    # --- the lexical index ----------------------------------------------------------------------------
+
+    async def _index(self, memory: Revision, derived: Derived | None) -> None:
+        if memory.doc_no > self._postings_to:
+            self._postings_to = memory.doc_no + _POSTING_DOCUMENTS
+            self._postings |= await postings(
+                self._work, self._scope.scope_no, memory.doc_no - 1, self._postings_to
+            )
+        entries = self._postings.pop(memory.doc_no, None)
+        if memory.state is not MemoryState.ACTIVE:
+            if entries is not None:
+                self._add(
+                    FindingKind.POSTINGS, "a memory that is not live stands in the index", memory.memory_id
+                )
+            return
+        fault = _fault(memory, entries, derived)
+        if fault:
+            self._add(FindingKind.POSTINGS, fault, memory.memory_id)
+
+    async def _index_beyond(self, by_document: Mapping[int, Revision], after: int, last: int) -> None:
+        """Entries of documents that there are not, up to the last document of this page."""
+        if last == _LAST_DOCUMENT:
+            self._postings |= await postings(
+                self._work, self._scope.scope_no, max(self._postings_to, after), last
+            )
+            self._postings_to = last
+        elif not by_document:
+            return
+        for document in sorted(number for number in self._postings if number <= last):
+            del self._postings[document]
+            self._add(FindingKind.POSTINGS, f"the index has document {document}, which there is not")
+
+    # --- contents ---------------------------------------------------------------------------------------
+
+    def _derive(self, revision: Revision) -> Derived | None:
+        """Open a genuine revision and derive what its text gives."""
+        try:
+            text, _ = open_content(self._key, revision)
+        except (CiphertextInvalid, ValueError):
+            self._add(FindingKind.CONTENT, f"revision {revision.revision} does not open", revision.memory_id)
+            return None
+        if self._key.statement_hash(normalise_statement(text)) != revision.statement_hash:
+            self._add(
+                FindingKind.CONTENT,
+                f"the statement hash of revision {revision.revision} is not that of its text",
+                revision.memory_id,
+            )
+        if revision.analyzer != ANALYZER_VERSION:
+            self._report.not_derived += 1
+            return None
+        counted = Counter(_ANALYZER.analyze(text))
+        hashes = self._key.token_hashes(list(counted))
+        derived = Derived(dict(zip(hashes, counted.values(), strict=True)), counted.total())
+        if derived.terms != revision.term_count or set(hashes) != set(revision.tokens):
+            self._add(
+                FindingKind.CONTENT,
+                f"the tokens of revision {revision.revision} are not those of its text",
+                revision.memory_id,
+            )
+        return derived
+
+    # --- the scope as a whole -----------------------------------------------------------------------------
+
+    def _statistics(self) -> None:
+        scope = self._scope
+        try:
+            stored = self._key.reveal_set(scope.set_digest, scope.set_count)
+        except CiphertextInvalid:
+            stored = SetDigest(scope.set_count)
+        if stored != self._set:
+            difference = self._set.count - stored.count
+            self._add(
+                FindingKind.SCOPE_SET,
+                f"{abs(difference)} rows too {'many' if difference > 0 else 'few'}: rows were "
+                f"{'inserted or put back' if difference > 0 else 'deleted'}"
+                if difference
+                else "as many rows as there should be, but other ones: rows were exchanged or put back",
+            )
+        for name, found, expected in (
+            ("live_count", scope.live_count, self._live),
+            ("live_terms", scope.live_terms, self._live_terms),
+            ("scope_no", self._stored_number, scope_number(scope.scope_id)),
+        ):
+            if found != expected:
+                self._add(FindingKind.SCOPE_STATISTICS, f"{name} is {found} and should be {expected}")
+        if self._highest >= scope.next_doc:
+            self._add(
+                FindingKind.SCOPE_STATISTICS,
+                f"next_doc is {scope.next_doc}, and document {self._highest} exists",
+            )
+
+
+def _fault(memory: Revision, entries: Postings | None, derived: Derived | None) -> str | None:
+    """What is wrong with the index entries of a live memory."""
+    if entries is None:
+        return "a live memory does not stand in the index" if memory.tokens else None
+    if (entries.least_terms, entries.most_terms) != (memory.term_count, memory.term_count):
+        return "the index has another length for the memory"
+    if len(entries.tokens) != len(memory.tokens) or set(entries.tokens) != set(memory.tokens):
+        return "the index has other tokens for the memory"
+    if derived is not None:
+        expected = {token: min(count, _MOST_FREQUENT) for token, count in derived.frequencies.items()}
+        if dict(zip(entries.tokens, entries.frequencies, strict=True)) != expected:
+            return "the index has other frequencies for the memory than its text"
+    elif sum(entries.frequencies) > memory.term_count:
+        return "the index has higher frequencies for the memory than it has terms"
+    return None

@@ -1,0 +1,9 @@
+-- The scopes of a tenant in the order of their ids.
+SELECT scope_id, scope_no, kind, label_ct, key_epoch, generation, live_count, live_terms, next_doc, set_count,
+       set_digest, seal
+FROM scope
+WHERE tenant_id = %(tenant_id)s
+      AND (%(after)s::uuid IS NULL OR scope_id > %(after)s::uuid)
+      AND (%(scope_ids)s::uuid[] IS NULL OR scope_id = ANY(%(scope_ids)s::uuid[]))
+ORDER BY scope_id
+LIMIT %(limit)s
