@@ -102,7 +102,8 @@ def administration(where: Where, secrets: RoleSecrets) -> Iterator[psycopg.Conne
     Raises BootstrapError.
     """
     with _owner_connection(where, secrets) as (connection, _, _):
-        migrate.check(connection)
+        with migrate.as_owner(connection):
+            migrate.check(connection)
         yield connection
 
 
@@ -257,19 +258,16 @@ def _settle_password(
 
 def _make_dev_key(connection: psycopg.Connection[Any], home: Path) -> DevKey | None:
     """A tenant and a key to begin with, where there is no tenant yet."""
-    if admin.list_tenants(connection):
-        return None
     key = api_key.generate()
     path = home / "dev-key"
-    # The file comes first: a start that ends between the two steps makes both again.
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        os.fchmod(file.fileno(), 0o600)
-        file.write(key.text() + "\n")
-    made = admin.create_first_tenant(
-        connection,
-        DEV_TENANT,
-        admin.NewCredential(
+
+    def make() -> admin.NewCredential:
+        # The file comes before the commit: a start that ends in between makes both again.
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write(key.text() + "\n")
+        return admin.NewCredential(
             public_id=key.public_id,
             secret_digest=key.digest(),
             label="development",
@@ -277,8 +275,9 @@ def _make_dev_key(connection: psycopg.Connection[Any], home: Path) -> DevKey | N
             permissions=tuple(Permission),
             source_types=tuple(SourceType),
             max_trust=TrustLevel.CONFIRMED,
-        ),
-    )
+        )
+
+    made = admin.create_first_tenant(connection, DEV_TENANT, make)
     return DevKey(DEV_TENANT, key.public_id, key.text(), path) if made else None
 
 

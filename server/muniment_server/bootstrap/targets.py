@@ -101,7 +101,13 @@ def connected(conninfo: str, what: str) -> Iterator[psycopg.Connection[TupleRow]
     try:
         connection = psycopg.connect(make_conninfo(**parameters), autocommit=True)
     except psycopg.OperationalError as error:
-        first = str(error).strip().splitlines()[0] if str(error).strip() else "no answer"
-        raise DatabaseUnreachableError(f"The database of {what} cannot be used: {first}") from None
+        raise DatabaseUnreachableError(
+            f"The database of {what} cannot be used: {_first_line(error)}"
+        ) from None
     with connection:
         yield connection
+
+
+def _first_line(error: psycopg.OperationalError) -> str:
+    lines = str(error).removeprefix("connection failed: ").strip().splitlines()
+    return lines[0] if lines else "no answer"

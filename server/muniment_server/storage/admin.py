@@ -4,7 +4,7 @@ These are acts of an operator, over a connection that may act as `muniment_owner
 reachable through the service. Blocking; every function is one transaction.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,8 +19,8 @@ from muniment_server.domain.ids import new_id
 from muniment_server.domain.model import SourceType, TrustLevel
 
 from .hints import CHANNEL, Hint, HintKind
-from .migrate import locked_as_owner
-from .roles import OWNER, SCHEMA, extension_schema
+from .migrate import as_owner
+from .roles import SCHEMA
 
 
 class AdminError(Exception):
@@ -103,14 +103,11 @@ class CredentialRow:
 
 
 @contextmanager
-def as_owner(connection: psycopg.Connection[Any]) -> Iterator[psycopg.Cursor[DictRow]]:
+def owner_cursor(
+    connection: psycopg.Connection[Any], *, locked: bool = False
+) -> Iterator[psycopg.Cursor[DictRow]]:
     """A transaction that acts as the owner of the schema; rows are dictionaries."""
-    path = sql.SQL("SET LOCAL search_path = {}, {}, pg_temp").format(
-        sql.Identifier(SCHEMA), sql.Identifier(extension_schema(connection))
-    )
-    with connection.transaction(), connection.cursor(row_factory=dict_row) as cursor:
-        cursor.execute(f"SET LOCAL ROLE {OWNER}".encode())
-        cursor.execute(path)
+    with as_owner(connection, locked=locked), connection.cursor(row_factory=dict_row) as cursor:
         yield cursor
 
 
@@ -146,7 +143,7 @@ def ensure_instance(connection: psycopg.Connection[Any], model: Model) -> Instan
 
     Raises ModelMismatchError.
     """
-    with locked_as_owner(connection):
+    with as_owner(connection, locked=True):
         instance = read_instance(connection)
         if instance is None:
             now = datetime.now(UTC)
@@ -167,17 +164,22 @@ def ensure_instance(connection: psycopg.Connection[Any], model: Model) -> Instan
 
 def create_tenant(connection: psycopg.Connection[Any], name: str) -> TenantRow:
     """Make a tenant. The name's form is the caller's business. Raises AdminError when it is taken."""
-    with as_owner(connection) as cursor:
+    with owner_cursor(connection) as cursor:
         return _insert_tenant(cursor, name)
 
 
-def create_first_tenant(connection: psycopg.Connection[Any], name: str, key: NewCredential) -> bool:
-    """Make a tenant and a key for it, unless there is any tenant already; tells whether it did."""
-    with locked_as_owner(connection), connection.cursor(row_factory=dict_row) as cursor:
+def create_first_tenant(
+    connection: psycopg.Connection[Any], name: str, make_key: Callable[[], NewCredential]
+) -> bool:
+    """Make a tenant and a key for it, unless there is any tenant already; tells whether it did.
+
+    make_key: called under the lock, by one of those who try at the same moment, before its commit.
+    """
+    with owner_cursor(connection, locked=True) as cursor:
         if cursor.execute("SELECT FROM tenant LIMIT 1").fetchone() is not None:
             return False
         _insert_tenant(cursor, name)
-        _insert_credential(cursor, key)
+        _insert_credential(cursor, make_key())
         return True
 
 
@@ -194,14 +196,14 @@ def _insert_tenant(cursor: psycopg.Cursor[DictRow], name: str) -> TenantRow:
 
 def list_tenants(connection: psycopg.Connection[Any]) -> list[TenantRow]:
     """All tenants by name."""
-    with as_owner(connection) as cursor:
+    with owner_cursor(connection) as cursor:
         cursor.execute("SELECT tenant_id, name, create_time FROM tenant ORDER BY name")
         return [TenantRow(**row) for row in cursor.fetchall()]
 
 
 def create_credential(connection: psycopg.Connection[Any], new: NewCredential) -> UUID:
     """Store an API key and return its id. Raises AdminError when a tenant does not exist."""
-    with as_owner(connection) as cursor:
+    with owner_cursor(connection) as cursor:
         return _insert_credential(cursor, new)
 
 
@@ -239,7 +241,7 @@ def _insert_credential(cursor: psycopg.Cursor[DictRow], new: NewCredential) -> U
 
 def list_credentials(connection: psycopg.Connection[Any], tenant: str | None = None) -> list[CredentialRow]:
     """All API keys, newest first; those of one tenant if it is named."""
-    with as_owner(connection) as cursor:
+    with owner_cursor(connection) as cursor:
         cursor.execute(
             "SELECT credential_id, public_id, label, tenant_names, permissions, source_types, max_trust,"
             " subject, agent, create_time, expire_time, revoke_time FROM credential"
@@ -266,7 +268,7 @@ def revoke_credential(connection: psycopg.Connection[Any], public_id: str) -> da
 
     Revoking twice keeps the first time. Raises AdminError when there is no such key.
     """
-    with as_owner(connection) as cursor:
+    with owner_cursor(connection) as cursor:
         cursor.execute(
             "UPDATE credential SET revoke_time = coalesce(revoke_time, %s) WHERE public_id = %s"
             " RETURNING revoke_time",

@@ -118,7 +118,9 @@ def migrate(
     Raises MigrationError.
     """
     known = load_migrations() if migrations is None else migrations
-    pending(connection, known)
+    with as_owner(connection):
+        if not pending(connection, known):
+            return []
     return [migration for migration in known if _apply_patiently(connection, known, migration)]
 
 
@@ -144,7 +146,7 @@ def _apply_patiently(
 
 
 def _apply(connection: psycopg.Connection[Any], known: Sequence[Migration], migration: Migration) -> bool:
-    with locked_as_owner(connection):
+    with as_owner(connection, locked=True):
         if migration not in pending(connection, known):
             return False
         connection.execute(b"SET LOCAL lock_timeout = '3s'")
@@ -160,18 +162,19 @@ def _apply(connection: psycopg.Connection[Any], known: Sequence[Migration], migr
 
 
 @contextmanager
-def locked_as_owner(connection: psycopg.Connection[Any]) -> Iterator[None]:
-    """A transaction under the preparation lock, acting as the owner of the schema."""
+def as_owner(connection: psycopg.Connection[Any], *, locked: bool = False) -> Iterator[None]:
+    """A transaction that acts as the owner of the schema; `locked`: under the preparation lock."""
+    path = sql.SQL("SET LOCAL search_path = {}, {}, pg_temp").format(
+        sql.Identifier(SCHEMA), sql.Identifier(extension_schema(connection))
+    )
     with connection.transaction():
         # On a sharded PostgreSQL these two let one transaction touch reference and sharded tables;
         # a plain one takes them as placeholders.
         connection.execute(b"SET LOCAL citus.multi_shard_modify_mode = 'sequential'")
         connection.execute(b"SET LOCAL citus.enable_local_reference_table_foreign_keys = off")
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
-        path = sql.SQL("SET LOCAL search_path = {}, {}, pg_temp").format(
-            sql.Identifier(SCHEMA), sql.Identifier(extension_schema(connection))
-        )
-        connection.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(OWNER)))
+        if locked:
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
+        connection.execute(f"SET LOCAL ROLE {OWNER}".encode())
         connection.execute(path)
         yield
 
