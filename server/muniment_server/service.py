@@ -58,6 +58,7 @@ _log = logging.getLogger("muniment.service")
 SERVICE_NAMES = ("muniment.v1.MemoryService", "muniment.v1.AuditService")
 _WARM = (memory_service_pb2.WriteRequest, memory_service_pb2.RecallRequest)
 _UPKEEP_SECONDS = 30.0
+_KEY_STORE = "keystore.sqlite"
 
 
 def master_keys(settings: Settings) -> MasterKeyProvider:
@@ -66,7 +67,10 @@ def master_keys(settings: Settings) -> MasterKeyProvider:
         return EnvironmentMasterKeys({"MUNIMENT_MASTER_KEY": settings.master_key.get_secret_value()})
     if settings.master_key_file is not None:
         return FileMasterKeys(settings.master_key_file)
-    return FileMasterKeys(key_folder(settings) / "master.key", create=True)
+    folder = key_folder(settings)
+    # A new key beside an existing store would open nothing in it, and hide that the old one is lost.
+    fresh = settings.key_store_url is None and not (folder / _KEY_STORE).exists()
+    return FileMasterKeys(folder / "master.key", create=fresh)
 
 
 def key_folder(settings: Settings) -> Path:
@@ -80,7 +84,7 @@ def key_store(settings: Settings, provider: MasterKeyProvider) -> KeyStore:
     """The key store of the settings, unopened."""
     if settings.key_store_url is not None:
         return key_store_at(settings.key_store_url.get_secret_value(), provider)
-    return key_store_at(key_folder(settings) / "keystore.sqlite", provider)
+    return key_store_at(key_folder(settings) / _KEY_STORE, provider)
 
 
 def where(settings: Settings) -> Where:

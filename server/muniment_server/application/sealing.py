@@ -25,6 +25,8 @@ from .scoping import sealed_scope
 
 CONTENT = "content"
 _HISTORY = b"history"
+_FIRST = (1).to_bytes(8)
+"""Text is written with the first revision of a memory."""
 
 
 def canonical_revision(tenant_id: UUID, revision: Revision) -> bytes:
@@ -80,13 +82,17 @@ def is_genuine(key: ScopeKey, tenant_id: UUID, revision: Revision) -> bool:
 
 
 def encrypt_content(key: ScopeKey, memory_id: UUID, text: str, attributes: str | None) -> bytes:
-    """The ciphertext of text and attributes, bound to tenant, scope, epoch and memory."""
-    return key.encrypt(pack_content(text, attributes), CONTENT, memory_id.bytes)
+    """The ciphertext of text and attributes, bound to tenant, scope, epoch, memory and revision."""
+    return key.encrypt(pack_content(text, attributes), CONTENT, memory_id.bytes, _FIRST)
 
 
 def open_content(key: ScopeKey, revision: Revision) -> tuple[str, str | None]:
     """Text and attributes. Call it on genuine revisions only."""
-    return unpack_content(key.decrypt(revision.content_ct, CONTENT, revision.memory_id.bytes))
+    return unpack_content(
+        key.decrypt(
+            revision.content_ct, CONTENT, revision.memory_id.bytes, revision.content_revision.to_bytes(8)
+        )
+    )
 
 
 def current_element(key: ScopeKey, seal: bytes) -> bytes:
