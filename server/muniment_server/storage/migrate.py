@@ -118,9 +118,12 @@ def migrate(
     Raises MigrationError.
     """
     known = load_migrations() if migrations is None else migrations
-    with as_owner(connection):
-        if not pending(connection, known):
-            return []
+    try:
+        with as_owner(connection):
+            if not pending(connection, known):
+                return []
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise MigrationError(f"The login may not act as {OWNER}, so it cannot migrate.") from error
     return [migration for migration in known if _apply_patiently(connection, known, migration)]
 
 
