@@ -211,7 +211,7 @@ async def test_flood_of_made_up_keys_leaves_room_for_known_ones() -> None:
             return key
         running += 1
         peak = max(peak, running)
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(10)
         running -= 1
         return None
 
@@ -222,7 +222,7 @@ async def test_flood_of_made_up_keys_leaves_room_for_known_ones() -> None:
     now += 6
     flood = [asyncio.create_task(cache.get(f"fake{index}")) for index in range(20)]
     await asyncio.sleep(0.01)
-    assert await asyncio.wait_for(cache.get("real"), 0.1) == "real"
+    assert await asyncio.wait_for(cache.get("real"), 3) == "real"
     assert peak == 2
     for task in flood:
         task.cancel()

@@ -276,11 +276,11 @@ async def test_reports_are_bounded() -> None:
         running += 1
         await release.wait()
 
-    async with serving(errors=ErrorStage(on_denied=slow, report_limit=2, report_timeout=5)) as rpc:
+    async with serving(errors=ErrorStage(on_denied=slow, report_limit=2, report_timeout=8)) as rpc:
         calls = [
             asyncio.create_task(rpc.fails("Recall", metadata=rpc.metadata(tenant="t2"))) for _ in range(6)
         ]
-        done, _ = await asyncio.wait(calls, timeout=1, return_when=asyncio.ALL_COMPLETED)
+        done, _ = await asyncio.wait(calls, timeout=3, return_when=asyncio.ALL_COMPLETED)
         assert (running, len(done)) == (2, 4)
         release.set()
         await asyncio.gather(*calls)
