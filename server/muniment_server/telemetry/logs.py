@@ -67,7 +67,8 @@ class Formatter(logging.Formatter):
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": record.getMessage(),
+            # One record is one line, whatever a library puts into its message.
+            "message": record.getMessage().replace("\n", "\\n"),
         }
         for name in _EXTRA:
             value = getattr(record, name, None)

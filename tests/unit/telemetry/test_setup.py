@@ -213,10 +213,10 @@ def test_console_forgets_traces_that_never_end() -> None:
 # --- logs ---------------------------------------------------------------------------------------
 
 
-def _record(**options: Any) -> logging.LogRecord:
-    return logging.LogRecord(
-        "muniment.x", logging.ERROR, "f.py", 1, "call %s", ("failed",), **{"exc_info": None, **options}
-    )
+def _record(
+    msg: str = "call %s", args: tuple[object, ...] = ("failed",), exc_info: Any = None
+) -> logging.LogRecord:
+    return logging.LogRecord("muniment.x", logging.ERROR, "f.py", 1, msg, args, exc_info)
 
 
 def test_logs_never_quote_an_exception() -> None:
@@ -235,6 +235,12 @@ def test_logs_never_quote_an_exception() -> None:
         assert "ValueError" in line
         assert "KeyError" in line
     assert "test_logs_never_quote_an_exception" in described
+
+
+def test_one_record_is_one_line() -> None:
+    for as_json in (True, False):
+        line = Formatter(as_json=as_json).format(_record(msg="a\nb", args=()))
+        assert "\n" not in line
 
 
 def test_json_lines_carry_the_trace() -> None:
