@@ -48,6 +48,10 @@ test-storage: install ## Run the storage tests (embedded PostgreSQL)
 test-contract: install ## Run the contract tests
 	$(PYTEST) tests/contract $(ARGS)
 
+.PHONY: test-client
+test-client: install ## Run the tests of the Python client (against a peer, no server)
+	$(PYTEST) tests/client $(ARGS)
+
 .PHONY: test-e2e
 test-e2e: install ## Run the end-to-end tests (the server as its own process, the Python client)
 	$(PYTEST) tests/e2e $(ARGS)
@@ -75,6 +79,7 @@ lint: lint-python lint-proto lint-generated ## Check style, types, the contract 
 lint-python: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python tools/make_sync.py --check
 	$(BIN)/mypy --strict $(TYPED)
 
 .PHONY: lint-proto
@@ -95,6 +100,10 @@ lint-generated: .tools/.installed
 .PHONY: generate
 generate: .tools/.installed ## Generate the code for server and client from proto/
 	$(TOOLS)/python tools/generate.py
+
+.PHONY: sync
+sync: install ## Make the synchronous Python client from the asynchronous one
+	$(BIN)/python tools/make_sync.py
 
 .PHONY: lock
 lock: .venv/.uv ## Pin all dependencies anew in requirements/ and tools/

@@ -2,8 +2,8 @@
 
 The tests run in two processes. The server and the Python client both register the contract with the
 protobuf runtime, with and without the validation rules, and one process can hold only one of the two.
-So tests/e2e, which uses the client, runs apart from the tests that import the server. The closing
-line adds both up.
+So tests/client and tests/e2e, which use the client, run apart from the tests that import the server.
+The closing line adds both up.
 """
 
 import subprocess
@@ -14,7 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
-RUNS = (("unit", "storage", "contract", "security"), ("e2e",))
+RUNS = (("unit", "storage", "contract", "security"), ("client", "e2e"))
 
 NO_TESTS_COLLECTED = 5
 
