@@ -92,10 +92,8 @@ class Settings(BaseSettings):
     pool_timeout: Seconds = 5.0
     """Seconds a call waits for a connection."""
 
-    embedder: str = "auto"
-    embedder_url: str | None = None
-    embedder_model: str | None = None
-    embedder_api_key: SecretStr | None = None
+    embedder: Literal["auto", "multilingual", "english-fast"] = "auto"
+    """The model that makes vectors; chosen once, at the first start of an installation."""
 
     deadline_recall: Seconds = 5.0
     deadline_write: Seconds = 10.0
@@ -182,7 +180,7 @@ class Settings(BaseSettings):
             raise ValueError("must be a URL that begins with postgresql://")
         return value
 
-    @field_validator("oidc_jwks_url", "embedder_url")
+    @field_validator("oidc_jwks_url")
     @classmethod
     def _https(cls, value: str | None) -> str | None:
         if value is None:

@@ -3,8 +3,9 @@
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+import signal
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
@@ -14,7 +15,12 @@ from uuid import UUID
 import grpc
 from pydantic import SecretStr
 
-from muniment_server._gen.muniment.v1 import audit_pb2_grpc, memory_service_pb2, memory_service_pb2_grpc
+from muniment_server._gen.muniment.v1 import (
+    audit_pb2,
+    audit_pb2_grpc,
+    memory_service_pb2,
+    memory_service_pb2_grpc,
+)
 from muniment_server.api.audit_service import AuditService
 from muniment_server.api.memory_service import MemoryService
 from muniment_server.application.erase import finish_pending
@@ -56,7 +62,19 @@ from muniment_server.telemetry.setup import configure
 _log = logging.getLogger("muniment.service")
 
 SERVICE_NAMES = ("muniment.v1.MemoryService", "muniment.v1.AuditService")
-_WARM = (memory_service_pb2.WriteRequest, memory_service_pb2.RecallRequest)
+_WARM = (
+    memory_service_pb2.WriteRequest,
+    memory_service_pb2.RecallRequest,
+    memory_service_pb2.SupersedeRequest,
+    memory_service_pb2.EraseRequest,
+    memory_service_pb2.GetErasureRequest,
+    memory_service_pb2.GetMemoryRequest,
+    memory_service_pb2.ListMemoriesRequest,
+    memory_service_pb2.ReportUseRequest,
+    memory_service_pb2.AuditRequest,
+    audit_pb2.GetRecallRequest,
+    audit_pb2.ExportAuditRequest,
+)
 _UPKEEP_SECONDS = 30.0
 _KEY_STORE = "keystore.sqlite"
 
@@ -175,6 +193,8 @@ class Service:
                 self.embeddings.clear()
             case HintKind.MISSED:
                 self.api_keys.drop_all()
+                if self.tokens is not None:
+                    self.tokens.drop_all()
                 self.keys.drop_all()
                 self.embeddings.clear()
 
@@ -221,6 +241,7 @@ class Service:
             if settings.tls_cert_file and settings.tls_key_file
             else None,
             reflect=settings.reflection_enabled,
+            reuse_port=settings.shared_listen,
             max_concurrent_rpcs=settings.max_concurrent_rpcs,
             drain_delay=settings.drain_delay,
             grace=settings.shutdown_grace,
@@ -315,39 +336,65 @@ async def serve(settings: Settings, announce: Callable[[Installation, GrpcServer
 
     Raises ConfigError, BootstrapError, EmbeddingError, ServerError and the errors of the key store.
     """
+    with _cancelled_by_signals():
+        async with AsyncExitStack() as closing:
+            service = await _prepared(settings, announce, closing)
+            await service.run()
+
+
+async def _prepared(
+    settings: Settings, announce: Callable[[Installation, GrpcServer], None], closing: AsyncExitStack
+) -> Service:
     telemetry = configure(
         version=version("muniment-server"), environ=os.environ, capture=settings.capture_content
     )
+    closing.push_async_callback(telemetry.aclose)
     provider = master_keys(settings)
-    embedder = await asyncio.to_thread(create_embedder, settings.embedder)  # type: ignore[arg-type]
+    embedder = await asyncio.to_thread(create_embedder, settings.embedder)
     installation = await prepare(where(settings), provider, embedder.model)
+    closing.push_async_callback(installation.close)
+    store = key_store(settings, provider)
+    await store.open()
+    closing.push_async_callback(store.close)
+    found = installation.instance
+    service = Service(
+        settings,
+        Parts(
+            installation.app_conninfo,
+            installation.maintenance_conninfo,
+            Instance(found.instance_id, found.model_no, found.restore_epoch),
+            store,
+            embedder,
+        ),
+    )
+    await service.start()
+    if service.server is not None:
+        service.server.handle_signals()
+        announce(installation, service.server)
+    return service
+
+
+@contextmanager
+def _cancelled_by_signals() -> Iterator[None]:
+    """Until the server takes the signals over, one ends the start in order: what is open is closed."""
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+    stopped = False
+
+    def stop() -> None:
+        nonlocal stopped
+        stopped = True
+        if task is not None:
+            task.cancel()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
     try:
-        store = key_store(settings, provider)
-        await store.open()
-        try:
-            service = Service(
-                settings,
-                Parts(
-                    installation.app_conninfo,
-                    installation.maintenance_conninfo,
-                    Instance(
-                        installation.instance.instance_id,
-                        installation.instance.model_no,
-                        installation.instance.restore_epoch,
-                    ),
-                    store,
-                    embedder,
-                ),
-            )
-            await service.start()
-            if service.server is not None:
-                announce(installation, service.server)
-            await service.run()
-        finally:
-            await store.close()
-    finally:
-        await installation.close()
-        await telemetry.aclose()
+        yield
+    except asyncio.CancelledError:
+        if not stopped:
+            raise
+        _log.info("stopped while starting")
 
 
 __all__ = ["Parts", "ReadinessCheck", "Service", "serve"]

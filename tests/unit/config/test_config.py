@@ -131,7 +131,6 @@ def test_unreadable_file_is_said(
         ("log_level", "LOUD"),
         ("uvloop", "perhaps"),
         ("oidc_jwks_url", "http://issuer.test/jwks"),
-        ("embedder_url", f"https://u:{SECRET}@h/v1"),
     ],
 )
 def test_unusable_value_names_its_variable_and_not_itself(
