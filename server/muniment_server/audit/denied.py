@@ -56,13 +56,12 @@ class DeniedCalls:
         if tenant_id is None or principal is None:
             return
         error = denied.error
-        method = denied.method.rpartition("/")[2]
         memory_ids = _memories(denied)
         event = AuditEvent(
             event_id=new_id(),
             tenant_id=tenant_id,
             time=self._clock(),
-            action=_ACTIONS.get(method, AuditAction.ADMINISTER),
+            action=_ACTIONS.get(denied.method.rpartition("/")[2], AuditAction.ADMINISTER),
             outcome=AuditOutcome.DENIED if error.code in _DENIED else AuditOutcome.FAILED,
             actor=Actor(
                 ActorKind.API_KEY if principal.kind == "api_key" else ActorKind.JWT,
@@ -74,7 +73,12 @@ class DeniedCalls:
             trace_id=denied.trace_id,
             span_id=denied.span_id,
             memory_ids=memory_ids,
-            details={"access_denied": {"method": method, "permission": error.metadata.get("permission", "")}},
+            details={
+                "access_denied": {
+                    "method": denied.method,
+                    "permission": error.metadata.get("permission", ""),
+                }
+            },
         )
         key = await self._keys.tenant(tenant_id)
         async with self._database.transaction(tenant_id, timeout=_TIMEOUT) as work:
