@@ -1,4 +1,4 @@
-"""Sources and trust: a caller claims what its credential allows, and can lower its own word, never raise it."""
+"""Sources and trust: a caller claims what its credential allows; it can lower its own word, not raise it."""
 
 import pytest
 
