@@ -189,7 +189,6 @@ def test_secrets_show_nowhere(env: pytest.MonkeyPatch) -> None:
     for field in ("database_url", "app_database_url", "maintenance_database_url", "key_store_url"):
         env.setenv(variable(field), f"postgresql://u:{SECRET}@h/d")
     env.setenv("MUNIMENT_MASTER_KEY", SECRET)
-    env.setenv("MUNIMENT_EMBEDDER_API_KEY", SECRET)
     settings = load()
     assert SECRET not in repr(settings)
     assert SECRET not in str(settings)
