@@ -50,7 +50,8 @@ def _predicate(condition: PropertyCondition) -> str:
             return "(" + " || ".join(f"{field} == {_literal(value)}" for value in condition.values) + ")"
         case Operator.NOT_EQUALS:
             equal = " || ".join(f"{field} == {_literal(value)}" for value in condition.values)
-            return f"!({equal})"
+            # Values of two types compare as unknown, and the opposite of that is unknown as well.
+            return f"(!({equal}) || ({equal}) is unknown)"
         case Operator.EXISTS:
             return f"exists({field})"
         case Operator.NOT_EXISTS:
