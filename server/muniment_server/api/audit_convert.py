@@ -33,7 +33,8 @@ _Details = Mapping[str, Any]
 
 
 def query(message: audit_pb2.AuditFilter) -> AuditQuery:
-    """A filter. Raises InvalidRequest for text that cannot be stored, and so cannot be found."""
+    """A filter. Raises InvalidRequest for what is not known and for text that cannot be stored."""
+    convert.require_understood(message, "filter")
     return AuditQuery(
         memory_id=UUID(message.memory_id) if message.memory_id else None,
         scope=convert.scope(message.scope, "filter.scope") if message.HasField("scope") else None,

@@ -12,6 +12,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 from muniment_server._gen.muniment.v1 import consistency_pb2, filter_pb2, memory_pb2, write_pb2
 from muniment_server.domain.errors import EmbeddingModelMismatch, FieldViolation, InvalidRequest
@@ -52,6 +53,24 @@ def payload(request: Message, *without: str) -> bytes:
     return copy.SerializeToString(deterministic=True)
 
 
+def require_understood(message: Message, path: str) -> None:
+    """Refuse fields that this server does not know, at any depth of a message that restricts a call.
+
+    Ignored, a condition of a newer client would widen what is read or erased. Raises InvalidRequest.
+    """
+    if len(UnknownFieldSet(message)) > 0:
+        raise invalid(path, "message.unknown_field", "must not have fields that this server does not know")
+    for field, value in message.ListFields():
+        if field.message_type is None:
+            continue
+        inner = f"{path}.{field.name}"
+        if isinstance(value, Message):
+            require_understood(value, inner)
+        else:
+            for index, one in enumerate(value):
+                require_understood(one, f"{inner}[{index}]")
+
+
 def request_id(text: str) -> UUID | None:
     """The caller's request id."""
     return UUID(text) if text else None
@@ -72,6 +91,7 @@ def _duration(value: Duration, path: str) -> timedelta:
 
 def scope(message: memory_pb2.Scope, path: str = "scope") -> Scope:
     """A scope; its names must be text that can be stored unaltered."""
+    require_understood(message, path)
     kind = ScopeKind.SUBJECT if message.WhichOneof("owner") == "subject" else ScopeKind.SPACE
     label = message.subject if kind is ScopeKind.SUBJECT else message.space
     agent = message.agent if message.HasField("agent") else None
@@ -231,6 +251,7 @@ def memory_filter(
     default_states: Sequence[MemoryState] = (MemoryState.ACTIVE,),
 ) -> MemoryFilter:
     """A restriction; `default_states` where the caller names none."""
+    require_understood(message, path)
     valid_time = _time_range(message.valid_time, message.HasField("valid_time"), f"{path}.valid_time")
     valid_at = None
     if message.HasField("valid_at"):

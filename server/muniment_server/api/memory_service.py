@@ -197,6 +197,7 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
 
 def _erase_command(request: memory_service_pb2.EraseRequest) -> EraseCommand:
     target = request.target
+    convert.require_understood(target, "target")
     common: dict[str, Any] = {
         "validate_only": request.validate_only,
         "reason": int(request.reason),
