@@ -33,6 +33,7 @@ def key_folder(settings: Settings) -> Path:
 def master_keys(settings: Settings) -> MasterKeyProvider:
     """The provider of the master key. The file of the default is made where nothing was made with one yet.
 
+    With a key store elsewhere nothing here can tell that, so the file is never made then.
     Raises MasterKeyError, and BootstrapError when the file is gone while what it opens is still there.
     """
     if settings.master_key is not None:
@@ -50,7 +51,7 @@ def master_keys(settings: Settings) -> MasterKeyProvider:
             f"The master key file {path} is gone, but {made[0].parent} was made with it. Put the file back; "
             "a new key would open nothing."
         )
-    return FileMasterKeys(path, create=True)
+    return FileMasterKeys(path, create=settings.key_store_url is None)
 
 
 def key_store(settings: Settings, provider: MasterKeyProvider) -> KeyStore:

@@ -16,7 +16,7 @@ def migrate(as_json: Json = False) -> None:
 
     settings = config.load()
     configure_logging("WARNING", as_json=settings.log_format == "json")
-    embedder = create_embedder(settings.embedder)  # type: ignore[arg-type]
+    embedder = create_embedder(settings.embedder)
     secrets = asyncio.run(bootstrap.derive_role_secrets(bootstrap.master_keys(settings)))
     applied, instance = bootstrap.migrate_blocking(bootstrap.where(settings), secrets, embedder.model)
     if as_json:

@@ -1,5 +1,6 @@
 """`muniment serve`: the service."""
 
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,8 +12,9 @@ if TYPE_CHECKING:
 
 
 _EXAMPLE = (
-    "python -c 'import muniment; m = muniment.connect(); "
-    'm.write("Likes green tea", subject="ada"); print(m.recall("What to drink?", subject="ada"))\''
+    "python -c 'import muniment; m = muniment.connect_sync(); "
+    'm.write("Ada drinks green tea, never coffee.", subject="ada", kind="preference"); '
+    'print(m.recall("What does Ada drink?", subject="ada", token_budget=200).context)\''
 )
 
 
@@ -58,7 +60,7 @@ def greeting(settings: "Settings", installation: "Installation", port: int) -> l
             "Try it from another terminal:",
             "",
             f"    export MUNIMENT_TARGET={address} MUNIMENT_TENANT={key.tenant}",
-            f'    export MUNIMENT_API_KEY="$(cat {key.path})"',
+            f'    export MUNIMENT_API_KEY="$(cat {shlex.quote(str(key.path))})"',
             f"    {_EXAMPLE}",
             "",
             f"Not wanted any more: muniment keys revoke {key.public_id}",
