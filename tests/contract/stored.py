@@ -1,8 +1,9 @@
 """What is really stored: read through a second connection, past the service."""
 
+import asyncio
 import base64
 import json
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -154,6 +155,14 @@ async def outcome(call: Awaitable[Any]) -> str:
     except grpc.aio.AioRpcError as error:
         return str(error.code().name)
     return "OK"
+
+
+async def until(condition: Callable[[], Any], seconds: float = 10.0) -> Any:
+    """Wait for something that no event tells of; returns what the condition returned."""
+    async with asyncio.timeout(seconds):
+        while not (found := condition()):
+            await asyncio.sleep(0.01)
+    return found
 
 
 def spellings(marker: str) -> list[bytes]:
