@@ -14,6 +14,7 @@ same RPCs with a connection of its own: same database, same role, same transacti
 import argparse
 import asyncio
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -120,7 +121,7 @@ class Bench:
 async def measure(console: Console, home: Path, rounds: int, tenant_size: int) -> bool:
     """Fill, measure, print; whether all goals are met."""
     model = (await asyncio.to_thread(create_embedder)).model
-    port = 17_443
+    port = free_port()
     environment = {key: value for key, value in os.environ.items() if not key.startswith("OTEL_")}
     environment |= {"MUNIMENT_HOME": str(home), "MUNIMENT_LISTEN": f"127.0.0.1:{port}"}
     server = subprocess.Popen(
@@ -140,6 +141,7 @@ async def measure(console: Console, home: Path, rounds: int, tenant_size: int) -
             scope_id, scope_no = await fill_tenant(owner.superuser, tenant_size // 1000 - 1)
             app = await stack.enter_async_context(owner.app())
             tenant_id = owner.tenant_id
+            tokens = await owner.tokens(scope_no)
 
             async def statement() -> object:
                 return await bare_recall(
@@ -148,7 +150,7 @@ async def measure(console: Console, home: Path, rounds: int, tenant_size: int) -
                     scope_id,
                     scope_no,
                     HalfVector(vector(bench.random, model.dimension)),
-                    [int(one) for one in bench.random.choice(owner.tokens, size=6, replace=False)],
+                    list({int(one) for one in bench.random.choice(tokens, size=6)}),
                     datetime.now(UTC),
                 )
 
@@ -185,6 +187,13 @@ async def measure(console: Console, home: Path, rounds: int, tenant_size: int) -
     finally:
         server.terminate()
         server.wait(30)
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 async def started(home: Path, port: int) -> str:

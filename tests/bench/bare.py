@@ -23,6 +23,7 @@ from muniment_server.domain.model import MemoryFilter
 from muniment_server.service import master_keys
 from muniment_server.storage.memories import filter_values
 from muniment_server.storage.queries import load_statements
+from muniment_server.storage.recall import RECALL_SETTINGS
 from muniment_server.storage.roles import APP
 
 
@@ -32,8 +33,14 @@ class Owner:
     def __init__(self, superuser: psycopg.AsyncConnection[Any], app_conninfo: str, tenant_id: UUID) -> None:
         self.superuser = superuser
         self.tenant_id = tenant_id
-        self.tokens: list[int] = []
         self._app_conninfo = app_conninfo
+
+    async def tokens(self, scope_no: int) -> list[int]:
+        """The token hashes of a scope, each as often as memories have it."""
+        rows = await (
+            await self.superuser.execute("SELECT token FROM posting WHERE scope_no = %s", (scope_no,))
+        ).fetchall()
+        return [row[0] for row in rows]
 
     @asynccontextmanager
     async def app(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
@@ -89,8 +96,8 @@ async def fill_tenant(superuser: psycopg.AsyncConnection[Any], copies: int) -> t
         }
         async with superuser.transaction():
             await superuser.execute(
-                "INSERT INTO scope SELECT tenant_id, %(new_id)s, %(new_no)s, kind, label_ct, key_epoch, generation,"
-                " live_count, live_terms, next_doc, set_count, set_digest, seal, create_time, update_time"
+                "INSERT INTO scope SELECT tenant_id, %(new_id)s, %(new_no)s, kind, label_ct, key_epoch,"
+                " generation, live_count, live_terms, next_doc, set_count, set_digest, seal, create_time, update_time"
                 " FROM scope WHERE scope_id = %(scope_id)s",
                 values,
             )
@@ -99,8 +106,8 @@ async def fill_tenant(superuser: psycopg.AsyncConnection[Any], copies: int) -> t
                 values,
             )
             await superuser.execute(
-                "INSERT INTO memory_embedding SELECT tenant_id, %(new_no)s, model_no, doc_no, content_revision,"
-                " embedding, seal FROM memory_embedding WHERE scope_no = %(scope_no)s",
+                "INSERT INTO memory_embedding SELECT tenant_id, %(new_no)s, model_no, doc_no,"
+                " content_revision, embedding, seal FROM memory_embedding WHERE scope_no = %(scope_no)s",
                 values,
             )
             await superuser.execute(
@@ -115,8 +122,8 @@ async def fill_tenant(superuser: psycopg.AsyncConnection[Any], copies: int) -> t
 async def _columns(connection: psycopg.AsyncConnection[Any], table: str) -> list[str]:
     rows = await (
         await connection.execute(
-            "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped"
-            " ORDER BY attnum",
+            "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0"
+            " AND NOT attisdropped ORDER BY attnum",
             (table,),
         )
     ).fetchall()
@@ -156,6 +163,8 @@ async def bare_recall(
     }
     async with connection.pipeline():
         await _begin(connection, tenant_id)
+        for name, value in RECALL_SETTINGS.items():
+            await connection.execute(f"SET LOCAL {name} = {value}".encode(), prepare=False)
         cursor = await connection.execute(
             statement.text.encode(), statement.arguments(values), binary=True, prepare=True
         )
@@ -190,7 +199,8 @@ class BareInserts:
     async def prepare(self, superuser: psycopg.AsyncConnection[Any]) -> None:
         """Make the scope that is written to."""
         await superuser.execute(
-            "INSERT INTO scope VALUES (%s, %s, %s, 1, NULL, 1, 1, 0, 0, 1, 0, ''::bytea, ''::bytea, now(), now())",
+            "INSERT INTO scope VALUES (%s, %s, %s, 1, NULL, 1, 1, 0, 0, 1, 0, ''::bytea, ''::bytea,"
+            " now(), now())",
             (self._tenant_id, self._scope_id, self._scope_no),
         )
 

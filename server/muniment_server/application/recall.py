@@ -23,7 +23,7 @@ from muniment_server.embedding.errors import EmbeddingError
 from muniment_server.identity.principal import CallContext
 from muniment_server.retrieval.analysis import Analyzer
 from muniment_server.storage.database import UnitOfWork
-from muniment_server.storage.recall import Candidate, RecallRows
+from muniment_server.storage.recall import RECALL_SETTINGS, Candidate, RecallRows
 from muniment_server.storage.recall import recall as find
 from muniment_server.telemetry import names
 from muniment_server.telemetry.instruments import metrics
@@ -292,7 +292,9 @@ async def _answer(
     calibration = services.embeddings.model.calibration
     min_score = calibration.min_score if command.min_score is None else command.min_score
     now = services.clock()
-    async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
+    async with services.database.transaction(
+        context.tenant_id, timeout=context.remaining(), settings=RECALL_SETTINGS
+    ) as work:
         genuine: list[tuple[Candidate, str, str | None]] = []
         broken: list[UUID] = []
         rows: RecallRows | None = None

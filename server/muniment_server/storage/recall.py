@@ -13,6 +13,9 @@ from muniment_server.domain.model import MemoryFilter, Revision
 from .database import UnitOfWork
 from .memories import filter_values, to_revision
 
+RECALL_SETTINGS = {"enable_nestloop": "off"}
+"""Settings of the transaction that runs the statement; see sql/recall.sql."""
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:

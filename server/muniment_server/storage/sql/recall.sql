@@ -3,6 +3,8 @@
 -- superseded, expired, foreign or filtered out never takes a place.
 -- score = vector_weight * relevance(cosine) + lexical_weight * bm25 share; a memory without a vector
 -- is judged by its lexical share alone.
+-- Runs with enable_nestloop = off: a plan must not depend on statistics that a fresh scope does not have
+-- yet, and all joins here are of sets of the scope's size.
 WITH scoped AS MATERIALIZED (
     SELECT m.doc_no, m.memory_id, m.content_revision, m.state,
            m.expire_time <= %(now)s AS expired,
@@ -53,29 +55,28 @@ WITH scoped AS MATERIALIZED (
     WHERE s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s
 ), frequencies AS (
     SELECT q.token,
-           ln(1 + (s.documents - coalesce(d.df, 0) + 0.5::float8) / (coalesce(d.df, 0) + 0.5::float8)) AS idf
+           ln(1 + ((SELECT documents FROM statistics) - coalesce(d.df, 1) + 0.5::float8)
+                  / (coalesce(d.df, 1) + 0.5::float8)) AS idf
     FROM unnest(%(tokens)s::bigint[]) AS q (token)
-    CROSS JOIN statistics s
     LEFT JOIN (SELECT token, count(*)::float8 AS df FROM postings GROUP BY token) d ON d.token = q.token
 ), lexical_leg AS MATERIALIZED (
     SELECT p.doc_no,
            sum(f.idf * p.tf * 2.2::float8
-               / (p.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * p.doc_terms / s.mean_terms))) AS bm25
+               / (p.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * p.doc_terms
+                                        / (SELECT mean_terms FROM statistics)))) AS bm25
     FROM postings p
     JOIN frequencies f ON f.token = p.token
-    CROSS JOIN statistics s
     GROUP BY p.doc_no
 ), reach AS (
     SELECT nullif(sum(idf) * 2.2::float8, 0) AS best FROM frequencies
 ), scored AS MATERIALIZED (
-    SELECT c.doc_no, c.memory_id, v.cosine, l.bm25, l.bm25 / r.best AS lexical_share,
+    SELECT c.doc_no, c.memory_id, v.cosine, l.bm25, l.bm25 / (SELECT best FROM reach) AS lexical_share,
            greatest(0::float8, least(1::float8,
                (v.cosine - %(cosine_low)s::float8) / (%(cosine_high)s::float8 - %(cosine_low)s::float8)))
                AS relevance
     FROM eligible c
     LEFT JOIN vector_leg v ON v.doc_no = c.doc_no AND v.content_revision = c.content_revision
     LEFT JOIN lexical_leg l ON l.doc_no = c.doc_no
-    CROSS JOIN reach r
 ), fused AS (
     SELECT doc_no, memory_id, cosine, bm25, lexical_share, relevance,
            CASE WHEN cosine IS NULL THEN coalesce(lexical_share, 0::float8)
@@ -105,8 +106,8 @@ WITH scoped AS MATERIALIZED (
     SELECT count(*) AS total,
            count(*) FILTER (WHERE NOT state = ANY(%(states)s::smallint[])) AS other_state,
            count(*) FILTER (WHERE state = ANY(%(states)s::smallint[]) AND expired) AS expired,
-           count(*) FILTER (WHERE state = ANY(%(states)s::smallint[]) AND expired IS NOT TRUE AND NOT matching)
-               AS filtered
+           count(*) FILTER (WHERE state = ANY(%(states)s::smallint[]) AND expired IS NOT TRUE
+                                AND matching IS NOT TRUE) AS filtered
     FROM scoped
 )
 SELECT t.total, t.other_state, t.expired, t.filtered,
@@ -121,5 +122,8 @@ SELECT t.total, t.other_state, t.expired, t.filtered,
        m.*
 FROM tally t
 LEFT JOIN ranked r ON true
-LEFT JOIN memory m ON m.tenant_id = %(tenant_id)s AND m.memory_id = r.memory_id
+LEFT JOIN (
+    SELECT * FROM memory
+    WHERE tenant_id = %(tenant_id)s AND memory_id = ANY(ARRAY(SELECT memory_id FROM best))
+) m ON m.memory_id = r.memory_id
 ORDER BY r.score DESC NULLS LAST, r.memory_id
