@@ -5,7 +5,7 @@ inverse document frequency of Lucene:
 
     idf(t)      = ln(1 + (N - df(t) + 0.5) / (df(t) + 0.5))
     score(d, q) = sum over t in q of idf(t) * tf(t, d) * (k1 + 1) / (tf(t, d) + k1 * (1 - b + b * |d| / avg))
-    share(d, q) = score(d, q) / sum over t in q of idf(t) * (k1 + 1)
+    share(d, q) = score(d, q) / sum over t in q of idf(N, max(df(t), 1)) * (k1 + 1)
 
 N, df and avg are those of one scope. `rank-bm25`, the oracle of the tests, uses
 ln((N - df + 0.5) / (df + 0.5)) by default, which is negative for a term that more than half of the
@@ -14,9 +14,11 @@ two memories every term would be worth nothing, and any write would change the w
 Lucene's form is positive for every df, and needs nothing but N and df.
 
 `share` is what makes a score mean something by itself: the part of the best conceivable score that a
-memory reached. It lies in [0, 1), does not depend on what else was found, and counts terms that no
-memory has. One occurrence of every term of the query in a memory of average length gives 1/(k1 + 1),
-which is 0.45.
+memory reached. It lies in [0, 1) and does not depend on what else was found. A term that no memory has
+counts in it, and as much as one that a single memory has: with its own idf it would weigh five times as
+much as a term that was found in a scope of one memory, and a half match there would be worth nothing.
+One occurrence of every term of the query in a memory of average length gives 1/(k1 + 1), which is 0.45;
+of half of the terms, half of that. In SQL one idf serves both: a term with df 0 is in no memory's score.
 """
 
 from collections import Counter
@@ -78,9 +80,11 @@ def score(query: Iterable[str], document: Sequence[str], statistics: ScopeStatis
 
 
 def reachable(query: Iterable[str], statistics: ScopeStatistics) -> float:
-    """Upper bound of `score` over all documents that could be written; 0 for a query without terms."""
+    """Upper bound of `score` in this scope; 0 for a query without terms or a scope without memories."""
+    if not statistics.documents:
+        return 0.0
     frequencies = statistics.frequencies
-    return sum(idf(statistics.documents, frequencies.get(term, 0)) * (K1 + 1) for term in query)
+    return sum(idf(statistics.documents, frequencies.get(term, 0) or 1) * (K1 + 1) for term in query)
 
 
 def share(query: Sequence[str], document: Sequence[str], statistics: ScopeStatistics) -> float:

@@ -2,6 +2,7 @@
 
 from math import isclose, log
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
@@ -49,11 +50,20 @@ def test_share_counts_what_no_memory_has() -> None:
     assert share([], documents[0], statistics) == 0
 
 
+@pytest.mark.parametrize("others", [0, 1, 10, 10_000])
+def test_half_a_match_is_worth_as_much_in_a_scope_of_any_size(others: int) -> None:
+    memory = ["car", "level"]
+    statistics = ScopeStatistics(
+        documents=1 + others, terms=2 + 2 * others, frequencies={"car": 1, "level": 1, "tea": others}
+    )
+    assert share(["park", "car"], memory, statistics) == pytest.approx(0.5 / (K1 + 1))
+
+
 def test_every_term_counts_even_in_the_smallest_scopes() -> None:
     assert idf(1, 1) > 0
     assert idf(2, 2) > 0
     one = ScopeStatistics.of([["tea"]])
     assert 0 < share(["tea"], ["tea"], one) < 1
-    assert reachable(["tea"], ScopeStatistics.of([])) > 0
+    assert reachable(["tea"], ScopeStatistics.of([])) == 0
     empty = ScopeStatistics.of([[], []])
     assert share(["tea"], [], empty) == 0
