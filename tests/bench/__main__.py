@@ -124,7 +124,7 @@ async def measure(console: Console, home: Path, rounds: int, tenant_size: int) -
     port = free_port()
     environment = {key: value for key, value in os.environ.items() if not key.startswith("OTEL_")}
     environment |= {"MUNIMENT_HOME": str(home), "MUNIMENT_LISTEN": f"127.0.0.1:{port}"}
-    server = subprocess.Popen(
+    server = subprocess.Popen(  # noqa: ASYNC220
         [str(Path(sys.executable).with_name("muniment")), "serve"],
         env=environment,
         stdout=subprocess.DEVNULL,

@@ -97,8 +97,8 @@ async def fill_tenant(superuser: psycopg.AsyncConnection[Any], copies: int) -> t
         async with superuser.transaction():
             await superuser.execute(
                 "INSERT INTO scope SELECT tenant_id, %(new_id)s, %(new_no)s, kind, label_ct, key_epoch,"
-                " generation, live_count, live_terms, next_doc, set_count, set_digest, seal, create_time, update_time"
-                " FROM scope WHERE scope_id = %(scope_id)s",
+                " generation, live_count, live_terms, next_doc, set_count, set_digest, seal, create_time,"
+                " update_time FROM scope WHERE scope_id = %(scope_id)s",
                 values,
             )
             await superuser.execute(
