@@ -25,6 +25,9 @@ from muniment.v1 import (
     memory_service_pb2_grpc,
 )
 
+KEY = "mk_dev_5ecret"
+"""What the clients of the tests show."""
+
 
 @dataclass(frozen=True)
 class Fail:

@@ -12,8 +12,7 @@ import pytest
 from google.rpc import error_details_pb2
 
 import muniment
-from client.conftest import KEY
-from client.peer import Fail, Peer
+from client.peer import KEY, Fail, Peer
 from muniment._errors import BY_CODE
 
 ID = "01890000-0000-7000-8000-000000000001"

@@ -9,7 +9,7 @@
 `connect_sync` gives the same client for code without asyncio.
 """
 
-from muniment._arguments import Embedding, Filter, Property, PropertyCondition, WriteItem
+from muniment._arguments import Embedding, Filter, ItemFields, Property, PropertyCondition, WriteItem
 from muniment._async.client import AsyncClient
 from muniment._async.connect import connect
 from muniment._async.model_call import AsyncModelCall
@@ -38,6 +38,7 @@ from muniment._audit_types import (
     UseReport,
     WrittenMemory,
 )
+from muniment._encode import UNSET, Unset
 from muniment._enums import (
     ActorKind,
     AuditAction,
@@ -80,7 +81,7 @@ from muniment._errors import (
     Unavailable,
     Unimplemented,
 )
-from muniment._settings import TLS, Deadlines, TokenSource
+from muniment._settings import TLS, AsyncTokenSource, Deadlines, TokenSource
 from muniment._sync.client import Client
 from muniment._sync.connect import connect_sync
 from muniment._sync.model_call import ModelCall
@@ -112,6 +113,7 @@ from muniment._version import __version__
 
 __all__ = [
     "TLS",
+    "UNSET",
     "AccessDenied",
     "Actor",
     "ActorKind",
@@ -119,6 +121,7 @@ __all__ = [
     "AsyncClient",
     "AsyncModelCall",
     "AsyncPages",
+    "AsyncTokenSource",
     "AuditAction",
     "AuditCheckpoint",
     "AuditDetails",
@@ -152,6 +155,7 @@ __all__ = [
     "IntegrityViolation",
     "InternalError",
     "InvalidRequest",
+    "ItemFields",
     "KeptItem",
     "KeptReason",
     "LeftOut",
@@ -198,6 +202,7 @@ __all__ = [
     "Unauthenticated",
     "Unavailable",
     "Unimplemented",
+    "Unset",
     "UseOutcome",
     "UseReport",
     "UseReported",

@@ -22,9 +22,11 @@ DEFAULT_PORT: Final = 7443
 DEFAULT_TARGET: Final = f"127.0.0.1:{DEFAULT_PORT}"
 CLIENT_NAME: Final = f"muniment-python/{__version__}"
 
-TokenSource: TypeAlias = Callable[[], str] | Callable[[], Awaitable[str]]
+TokenSource: TypeAlias = Callable[[], str]
 """Returns the credential (a JWT or an API key) for the next call. Called for every call: cache what is
-costly. It must not block; the synchronous client takes only sources that return the text itself."""
+costly."""
+AsyncTokenSource: TypeAlias = TokenSource | Callable[[], Awaitable[str]]
+"""The same for the asynchronous client. One that is not asynchronous itself must not block."""
 
 _TENANT: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}", re.ASCII)
 _CLIENT: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+ ()-]{0,63}", re.ASCII)
@@ -115,7 +117,7 @@ class Settings:
     port: int | None
     """None for a Unix socket."""
     tenant: str
-    credential: TokenSource = field(repr=False)
+    credential: AsyncTokenSource = field(repr=False)
     tls: TLS | None
     """None: plaintext."""
     deadlines: Deadlines
@@ -168,7 +170,7 @@ def settings(
     *,
     tenant: str | None,
     api_key: str | None,
-    token_source: TokenSource | None,
+    token_source: AsyncTokenSource | None,
     tls: TLS | None,
     insecure: bool,
     deadlines: Deadlines | None,
@@ -199,7 +201,7 @@ def settings(
     )
 
 
-def _credential(api_key: str | None, token_source: TokenSource | None) -> TokenSource:
+def _credential(api_key: str | None, token_source: AsyncTokenSource | None) -> AsyncTokenSource:
     if token_source is not None:
         if api_key is not None:
             raise ValueError("api_key and token_source exclude each other")

@@ -1,7 +1,7 @@
 """How to get an asynchronous client."""
 
 from muniment._async.client import AsyncClient
-from muniment._settings import TLS, Deadlines, TokenSource, settings
+from muniment._settings import TLS, AsyncTokenSource, Deadlines, settings
 
 
 def connect(
@@ -9,7 +9,7 @@ def connect(
     *,
     tenant: str | None = None,
     api_key: str | None = None,
-    token_source: TokenSource | None = None,
+    token_source: AsyncTokenSource | None = None,
     tls: TLS | None = None,
     insecure: bool = False,
     deadlines: Deadlines | None = None,

@@ -7,7 +7,7 @@ from types import TracebackType
 import grpc.aio
 
 from muniment._errors import DeadlineExceeded
-from muniment._settings import Secret, Settings, TokenSource
+from muniment._settings import AsyncTokenSource, Secret, Settings
 
 
 def open_channel(settings: Settings) -> grpc.aio.Channel:
@@ -33,7 +33,7 @@ async def pause(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-async def credential(source: TokenSource, timeout: float) -> Secret:
+async def credential(source: AsyncTokenSource, timeout: float) -> Secret:
     """The credential for a call. DeadlineExceeded when the source takes longer than `timeout` seconds."""
     given = source()
     if inspect.isawaitable(given):

@@ -6,7 +6,7 @@ from types import TracebackType
 
 import grpc
 
-from muniment._settings import Secret, Settings, TokenSource
+from muniment._settings import AsyncTokenSource, Secret, Settings
 
 
 def open_channel(settings: Settings) -> grpc.Channel:
@@ -32,7 +32,7 @@ def pause(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def credential(source: TokenSource, timeout: float) -> Secret:
+def credential(source: AsyncTokenSource, timeout: float) -> Secret:
     """The credential for a call. TypeError for an asynchronous source; `timeout` cannot interrupt it."""
     given = source()
     if not isinstance(given, str):
