@@ -3,6 +3,8 @@
 -- superseded, expired, foreign or filtered out never takes a place.
 -- score = vector_weight * relevance(cosine) + lexical_weight * bm25 share; a memory without a vector
 -- is judged by its lexical share alone.
+-- A term that no memory has counts in the reachable best like one that a single memory has, and in no
+-- memory's score (retrieval/bm25.py).
 -- Runs with enable_nestloop = off: a plan must not depend on statistics that a fresh scope does not have
 -- yet, and all joins here are of sets of the scope's size.
 WITH scoped AS MATERIALIZED (
