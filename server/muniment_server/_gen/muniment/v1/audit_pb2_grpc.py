@@ -65,11 +65,11 @@ class AuditServiceServicer(object):
     def ExportAudit(self, request, context):
         """Sends the tenant's chain in ascending order with all that somebody outside needs to check it.
 
-        For every event, `digest` is SHA-256 over: the text "muniment.audit.chain-step.v1", a zero byte,
-        `prev_digest` (32 bytes), `sequence` (8 bytes, big endian), the length of `canonical_bytes` (8
-        bytes, big endian), `canonical_bytes`. Each `prev_digest` is the `digest` of the event before. A
-        checkpoint's signature fixes everything up to its `sequence`. Changed, dropped, exchanged and
-        inserted events break this; a tail that was cut off shows against a checkpoint kept elsewhere.
+        For every event, `digest` is SHA-256 over: the text "muniment.audit.v1", a zero byte, `prev_digest`
+        (32 bytes), `sequence` (8 bytes, big endian), `canonical_bytes`. Each `prev_digest` is the `digest` of
+        the event before. A checkpoint's signature fixes everything up to its `sequence`. Changed, dropped,
+        exchanged and inserted events break this; a tail that was cut off shows against a checkpoint kept
+        elsewhere.
 
         A message holds at most 3.5 MiB. After a broken stream go on with `from_sequence`.
         """
