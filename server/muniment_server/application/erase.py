@@ -10,11 +10,11 @@ from enum import IntEnum
 from typing import Any
 from uuid import UUID
 
-from muniment_server.audit.canonical import canonical_bytes
+from muniment_server.audit.canonical import CanonicalError, canonical_bytes, parse_canonical
 from muniment_server.audit.events import AuditAction, to_micros
 from muniment_server.crypto.errors import KeyStoreError
 from muniment_server.crypto.set_digest import SetDigest
-from muniment_server.crypto.signing import RECEIPT_TYPE
+from muniment_server.crypto.signing import RECEIPT_TYPE, verify_receipt
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.errors import (
     ErasureNotFound,
@@ -477,7 +477,9 @@ async def finish_pending(services: Services, tenant_id: UUID) -> int:
 
 
 async def get_erasure(services: Services, context: CallContext, erasure_id: UUID) -> Receipt:
-    """The receipt of an earlier erasure. Raises ErasureNotFound."""
+    """The receipt of an earlier erasure. Raises ErasureNotFound, and IntegrityViolation when the stored
+    receipt is not what the service signed.
+    """
     key = await services.keys.tenant(context.tenant_id)
     async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
         row = await read_erasure(work, erasure_id)
@@ -486,7 +488,25 @@ async def get_erasure(services: Services, context: CallContext, erasure_id: UUID
         and (row.scope_id is None or not in_reach(context, key, row.scope_id))
     ):
         raise ErasureNotFound(str(erasure_id))
+    if not await _is_genuine(services, context.tenant_id, row):
+        raise IntegrityViolation(erasure_id=str(erasure_id))
     return _receipt(row)
+
+
+async def _is_genuine(services: Services, tenant_id: UUID, row: ErasureRow) -> bool:
+    """Whether a stored receipt is of this erasure, and signed by this installation unless it is pending."""
+    try:
+        facts = parse_canonical(row.receipt)
+    except CanonicalError:
+        return False
+    if (facts.get("tenant_id"), facts.get("erasure_id")) != (str(tenant_id), str(row.erasure_id)):
+        return False
+    if facts.get("state") != int(row.state):
+        return False
+    if row.signature is None:
+        return row.state is ErasureState.PENDING
+    public = (await services.keys.store.public_keys()).get(str(facts.get("signing_key_id")))
+    return public is not None and verify_receipt(public, row.receipt, bytes(row.signature))
 
 
 def _receipt(row: ErasureRow) -> Receipt:
