@@ -160,7 +160,7 @@ async def outcome(call: Awaitable[Any]) -> str:
 async def until(condition: Callable[[], Any], seconds: float = 10.0) -> Any:
     """Wait for something that no event tells of; returns what the condition returned."""
     async with asyncio.timeout(seconds):
-        while not (found := condition()):
+        while not (found := condition()):  # noqa: ASYNC110 - there is no event
             await asyncio.sleep(0.01)
     return found
 
