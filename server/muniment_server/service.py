@@ -9,11 +9,9 @@ from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
-from pathlib import Path
 from uuid import UUID
 
 import grpc
-from pydantic import SecretStr
 
 from muniment_server._gen.muniment.v1 import (
     audit_pb2,
@@ -29,12 +27,10 @@ from muniment_server.audit.denied import DeniedCalls
 from muniment_server.audit.sealer import Sealer
 from muniment_server.audit.trail import AuditTrail
 from muniment_server.audit.verify import startup_check
-from muniment_server.bootstrap import Installation, Where, prepare
+from muniment_server.bootstrap import Installation, key_store, master_keys, prepare, where
 from muniment_server.config import Settings
 from muniment_server.crypto.key_ring import KeyRing
 from muniment_server.crypto.key_store import KeyStore
-from muniment_server.crypto.master import EnvironmentMasterKeys, FileMasterKeys, MasterKeyProvider
-from muniment_server.crypto.wrapped_key_store import key_store_at
 from muniment_server.embedding.base import Embedder
 from muniment_server.embedding.batching import EmbeddingService
 from muniment_server.embedding.factory import create_embedder
@@ -76,47 +72,6 @@ _WARM = (
     audit_pb2.ExportAuditRequest,
 )
 _UPKEEP_SECONDS = 30.0
-_KEY_STORE = "keystore.sqlite"
-
-
-def master_keys(settings: Settings) -> MasterKeyProvider:
-    """The provider of the master key; the file of the embedded default is made at first use."""
-    if settings.master_key is not None:
-        return EnvironmentMasterKeys({"MUNIMENT_MASTER_KEY": settings.master_key.get_secret_value()})
-    if settings.master_key_file is not None:
-        return FileMasterKeys(settings.master_key_file)
-    folder = key_folder(settings)
-    # A new key beside an existing store would open nothing in it, and hide that the old one is lost.
-    fresh = settings.key_store_url is None and not (folder / _KEY_STORE).exists()
-    return FileMasterKeys(folder / "master.key", create=fresh)
-
-
-def key_folder(settings: Settings) -> Path:
-    """The folder of the embedded key store, beside the data folder; closed to others."""
-    folder = settings.home / "keys"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return folder
-
-
-def key_store(settings: Settings, provider: MasterKeyProvider) -> KeyStore:
-    """The key store of the settings, unopened."""
-    if settings.key_store_url is not None:
-        return key_store_at(settings.key_store_url.get_secret_value(), provider)
-    return key_store_at(key_folder(settings) / _KEY_STORE, provider)
-
-
-def where(settings: Settings) -> Where:
-    """Where the database is."""
-
-    def url(secret: SecretStr | None) -> str | None:
-        return None if secret is None else secret.get_secret_value()
-
-    return Where(
-        home=settings.home,
-        database_url=url(settings.database_url),
-        app_url=url(settings.app_database_url),
-        maintenance_url=url(settings.maintenance_database_url),
-    )
 
 
 @dataclass(frozen=True, slots=True)

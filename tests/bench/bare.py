@@ -14,13 +14,12 @@ from pgvector.psycopg import register_vector_async
 from psycopg import AsyncRawCursor
 from psycopg.types.json import Jsonb
 
-from muniment_server.bootstrap import derive_role_secrets
+from muniment_server.bootstrap import derive_role_secrets, master_keys
 from muniment_server.bootstrap.embedded import SUPERUSER, EmbeddedPostgres
 from muniment_server.bootstrap.targets import DATABASE
 from muniment_server.config import Settings
 from muniment_server.domain.ids import new_id
 from muniment_server.domain.model import MemoryFilter
-from muniment_server.service import master_keys
 from muniment_server.storage.memories import filter_values
 from muniment_server.storage.queries import load_statements
 from muniment_server.storage.recall import RECALL_SETTINGS
