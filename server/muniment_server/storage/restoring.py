@@ -5,7 +5,7 @@ from typing import Any
 import psycopg
 from psycopg.rows import tuple_row
 
-from .admin import as_owner
+from .admin import owner_cursor
 
 # Logins that serve: members of the service's roles that may not do everything anyway.
 _SERVING = """
@@ -26,7 +26,7 @@ def count_serving(connection: psycopg.Connection[Any]) -> int:
 
 def raise_restore_epoch(connection: psycopg.Connection[Any]) -> int:
     """Count one more restore; returns the new count. Tokens issued before are of an earlier one."""
-    with as_owner(connection) as cursor:
+    with owner_cursor(connection) as cursor:
         row = cursor.execute(
             "UPDATE instance SET restore_epoch = restore_epoch + 1 RETURNING restore_epoch"
         ).fetchone()
