@@ -1,5 +1,6 @@
 """Erase: memories removed from every store, the key destroyed for a whole scope, a signed receipt."""
 
+import hmac
 import json
 import logging
 from collections import defaultdict
@@ -420,6 +421,8 @@ async def _record(
     )
     if tally.destroy_through is None:
         row = await _completed(services, row, 0, now)
+    else:
+        row = replace(row, signature=_pending_mac(key, row))
     await insert_erasure(work, row)
     await remember(work, mark, erasure_id.bytes, scope_id=None, key=None, now=now)
     return row
@@ -448,10 +451,16 @@ async def _completed(services: Services, row: ErasureRow, destroyed: int, now: d
 async def finish(services: Services, tenant_id: UUID, row: ErasureRow) -> ErasureRow:
     """Destroy the keys of a recorded erasure and complete its receipt.
 
-    Harmless to repeat; the row as it is comes back when the key store does not answer.
+    Harmless to repeat; the row as it is comes back when the key store does not answer, and when it is not
+    what the service recorded: whoever can write into the database must neither have a key destroyed nor
+    a receipt signed.
     """
     if row.scope_id is None or row.key_epoch is None:
         raise ValueError("only an erasure of a scope waits for its keys")
+    if not _is_pending(await services.keys.tenant(tenant_id), row):
+        _log.error("erasure %s is not what the service recorded; no key is destroyed", row.erasure_id)
+        metrics().integrity_violation(1)
+        return row
     services.keys.drop(tenant_id, row.scope_id)
     services.embeddings.clear()
     try:
@@ -488,32 +497,49 @@ async def get_erasure(services: Services, context: CallContext, erasure_id: UUID
         and (row.scope_id is None or not in_reach(context, key, row.scope_id))
     ):
         raise ErasureNotFound(str(erasure_id))
-    if not await _is_genuine(services, context.tenant_id, row):
+    if not await _is_genuine(services, key, row):
         raise IntegrityViolation(erasure_id=str(erasure_id))
     return _receipt(row)
 
 
-async def _is_genuine(services: Services, tenant_id: UUID, row: ErasureRow) -> bool:
-    """Whether a stored receipt is of this erasure, and signed by this installation unless it is pending."""
+def _pending_mac(key: TenantKey, row: ErasureRow) -> bytes:
+    """What stands for the signature of a receipt that waits for its keys."""
+    if row.scope_id is None or row.key_epoch is None:
+        raise ValueError("only an erasure of a scope waits for its keys")
+    bound = row.erasure_id.bytes + row.scope_id.bytes + row.key_epoch.to_bytes(8)
+    return key.mac("pending-erasure", bound + row.receipt)
+
+
+def _is_pending(key: TenantKey, row: ErasureRow) -> bool:
+    return row.signature is not None and hmac.compare_digest(row.signature, _pending_mac(key, row))
+
+
+async def _is_genuine(services: Services, key: TenantKey, row: ErasureRow) -> bool:
+    """Whether a stored receipt is of this erasure, and signed by this installation or waiting to be."""
     try:
         facts = parse_canonical(row.receipt)
     except CanonicalError:
         return False
-    if (facts.get("tenant_id"), facts.get("erasure_id")) != (str(tenant_id), str(row.erasure_id)):
+    if (facts.get("tenant_id"), facts.get("erasure_id")) != (str(key.tenant_id), str(row.erasure_id)):
         return False
     if facts.get("state") != int(row.state):
         return False
-    if row.signature is None:
-        return row.state is ErasureState.PENDING
+    if row.state is ErasureState.PENDING:
+        return row.scope_id is not None and row.key_epoch is not None and _is_pending(key, row)
     public = (await services.keys.store.public_keys()).get(str(facts.get("signing_key_id")))
-    return public is not None and verify_receipt(public, row.receipt, bytes(row.signature))
+    return (
+        public is not None
+        and row.signature is not None
+        and verify_receipt(public, row.receipt, row.signature)
+    )
 
 
 def _receipt(row: ErasureRow) -> Receipt:
     facts = json.loads(row.receipt)
+    signed = row.state is not ErasureState.PENDING
     return Receipt(
         facts=facts,
-        signed_bytes=row.receipt if row.signature else b"",
-        signature=bytes(row.signature) if row.signature else None,
+        signed_bytes=row.receipt if signed else b"",
+        signature=row.signature if signed else None,
         signing_key_id=facts["signing_key_id"],
     )

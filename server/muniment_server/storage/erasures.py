@@ -14,7 +14,9 @@ from .memories import filter_values, to_revision
 
 @dataclass(frozen=True, slots=True)
 class ErasureRow:
-    """An erasure as recorded. `receipt` are its canonical bytes, signed once it is complete."""
+    """An erasure as recorded. `receipt` are its canonical bytes; `signature` is over them once it is
+    complete, and until then a keyed digest of the row.
+    """
 
     erasure_id: UUID
     state: ErasureState
@@ -163,4 +165,5 @@ def _to_erasure(row: Row) -> ErasureRow:
     values["state"] = ErasureState(values["state"])
     values["target"] = ErasureTarget(values["target"])
     values["receipt"] = bytes(values["receipt"])
+    values["signature"] = bytes(values["signature"]) if values["signature"] is not None else None
     return ErasureRow(**values)
