@@ -18,6 +18,7 @@ from muniment_server._gen.muniment.v1 import (
     memory_pb2,
     memory_service_pb2,
 )
+from muniment_server.crypto.errors import KeyStoreUnavailable, ScopeKeyDestroyed, ScopeKeyMissing
 from support.service import Caller, RunningService, error_info, item, request_id, scope, violations
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -272,8 +273,6 @@ async def test_after_an_erasure_the_subject_begins_anew(caller: Caller, stored: 
 async def test_the_key_of_an_erased_subject_is_gone(
     shared: RunningService, caller: Caller, stored: Stored
 ) -> None:
-    from muniment_server.crypto.errors import ScopeKeyDestroyed, ScopeKeyMissing
-
     await caller.write("u1", "Likes tea")
     (place,) = stored.rows("scope")
     assert await shared.service.keys.get(stored.tenant_id, place["scope_id"], place["key_epoch"])
@@ -332,7 +331,7 @@ async def test_a_tampered_receipt_is_not_returned(
         "count": ("receipt = %s", (forged,)),
         "unsigned": ("receipt = %s, signature = NULL", (forged,)),
         "exchanged": ("receipt = %s, signature = %s", (other.signed_bytes, other.signature)),
-        "pending": ("state = 1, signature = NULL", ()),
+        "pending": ("state = 1, receipt = %s", (receipt.signed_bytes.replace(b'"state":2', b'"state":1'),)),
     }
     change, values = changes[how]
     shared.database.execute(
@@ -341,3 +340,49 @@ async def test_a_tampered_receipt_is_not_returned(
     error = await refused(caller.call("GetErasure", request), "DATA_LOSS", "INTEGRITY_VIOLATION")
     assert dict(error_info(error).metadata) == {"erasure_id": receipt.erasure_id}
     await refused(caller.erase_subject("u1", request_id=mark), "DATA_LOSS", "INTEGRITY_VIOLATION")
+    shared.database.execute("DELETE FROM erasure WHERE tenant_id = %s", (stored.tenant_id,))
+
+
+async def test_an_erasure_that_waits_for_the_key_store_says_so_and_is_completed_later(
+    shared: RunningService, caller: Caller, stored: Stored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await caller.write("u1", "Likes tea")
+    (place,) = stored.rows("scope")
+    mark = request_id()
+
+    async def down(*_: object) -> int:
+        raise KeyStoreUnavailable("away")
+
+    with monkeypatch.context() as outage:
+        outage.setattr(shared.key_store, "destroy_scope_keys", down)
+        receipt = await caller.erase_subject("u1", request_id=mark)
+        assert receipt.state == erasure_pb2.ERASURE_STATE_PENDING
+        assert (receipt.counts.memories, receipt.signature, receipt.signed_bytes) == (1, b"", b"")
+        assert not receipt.HasField("complete_time")
+        assert stored.count("memory") == 0
+        assert await caller.erase_subject("u1", request_id=mark) == receipt
+        assert await shared.service.finish_pending_erasures() == 1
+    assert await shared.service.finish_pending_erasures() == 0
+    done = await caller.erase_subject("u1", request_id=mark)
+    assert (done.state, done.keys_destroyed, len(done.signature)) == (COMPLETE, 1, 64)
+    with pytest.raises((ScopeKeyDestroyed, ScopeKeyMissing)):
+        await shared.service.keys.get(stored.tenant_id, place["scope_id"], place["key_epoch"])
+
+
+async def test_an_erasure_that_the_service_did_not_record_destroys_no_key(
+    shared: RunningService, caller: Caller, stored: Stored
+) -> None:
+    await caller.write("u1", "Likes tea")
+    await caller.erase_subject("u1")
+    await caller.write("u1", "Likes jam")
+    (place,) = stored.rows("scope")
+    shared.database.execute(
+        "UPDATE erasure SET state = 1, key_epoch = %s WHERE tenant_id = %s",
+        (place["key_epoch"], stored.tenant_id),
+    )
+    assert await shared.service.finish_pending_erasures() == 1
+    shared.service.keys.drop_all()
+    assert await caller.contents("u1", "jam") == ["Likes jam"]
+    (row,) = stored.rows("erasure")
+    assert row["state"] == 1
+    shared.database.execute("DELETE FROM erasure WHERE tenant_id = %s", (stored.tenant_id,))
