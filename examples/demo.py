@@ -217,7 +217,7 @@ def into_a_prompt(story: Story) -> None:
     dinner = client.recall(
         "Ada wants dinner at home: preferences, address", subject="ada", token_budget=400, explain=True
     )
-    allergy = client.recall("What is she allergic to?", subject="ada", token_budget=100)
+    allergy = client.recall("What is she allergic to?", subject="ada", token_budget=200)
     with client.model_call(dinner, allergy, model="some-model", prompt_ref="demo-1"):
         prompt = dinner.context + "\n" + allergy.context
     story.show(prompt, "what enters the prompt")
@@ -328,7 +328,8 @@ def to_be_forgotten(story: Story) -> None:
         f"{receipt.counts.embeddings} vectors, {receipt.counts.postings} index entries erased; "
         f"{receipt.keys_destroyed} key destroyed",
     )
-    story.show(json.dumps(json.loads(receipt.signed_bytes), indent=1)[:900], "the signed receipt")
+    signed = f"{receipt.signed_bytes.decode()}\nsignature {receipt.signature.hex()[:48]}… by {receipt.signing_key_id}"
+    story.show(signed, "the receipt, as it was signed")
     export = list(story.client("acme-auditor").export_audit())
     header = export[0]
     if not isinstance(header, muniment.ExportHeader):
@@ -436,14 +437,12 @@ def _plain(text: str) -> str:
 
 
 def _signed(public_key: bytes, signature: bytes, message: bytes) -> bool:
-    """Whether the signature is good; what exactly is signed stands at ErasureReceipt in the contract."""
-    kind = b"muniment.erasure-receipt.v1"
-    framed = b"\x02" + len(kind).to_bytes(4) + kind + len(message).to_bytes(4) + message
+    """Whether the signature is good; see ErasureReceipt in the contract."""
     try:
-        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, framed)
+        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
     except InvalidSignature:
         return False
-    return True
+    return bool(json.loads(message)["type"] == "muniment.erasure-receipt.v1")
 
 
 def _spellings(text: str) -> dict[str, list[bytes]]:
