@@ -328,8 +328,8 @@ def to_be_forgotten(story: Story) -> None:
         f"{receipt.counts.embeddings} vectors, {receipt.counts.postings} index entries erased; "
         f"{receipt.keys_destroyed} key destroyed",
     )
-    signed = f"{receipt.signed_bytes.decode()}\nsignature {receipt.signature.hex()[:48]}… by {receipt.signing_key_id}"
-    story.show(signed, "the receipt, as it was signed")
+    signature = f"signature {receipt.signature.hex()[:48]}… by key {receipt.signing_key_id}"
+    story.show(f"{receipt.signed_bytes.decode()}\n{signature}", "the receipt, as it was signed")
     export = list(story.client("acme-auditor").export_audit())
     header = export[0]
     if not isinstance(header, muniment.ExportHeader):
