@@ -200,6 +200,7 @@ def oracle(memories: Sequence[Draft], query: Wanted) -> tuple[list[tuple[UUID, f
             continue
         document = documents.get(draft.memory_id, [])
         share = bm25.share(terms, document, statistics)
+        by_meaning = draft.seed is not None and query.seed is not None
         if draft.seed is None or query.seed is None:
             score = share
         else:
@@ -208,7 +209,7 @@ def oracle(memories: Sequence[Draft], query: Wanted) -> tuple[list[tuple[UUID, f
             )
             relevance = max(0.0, min(1.0, (cosine - LOW) / (HIGH - LOW)))
             score = vector_weight * relevance + lexical_weight * share
-        if score >= query.min_score and score > 0:
+        if score >= query.min_score and (score > 0 or by_meaning):
             found.append((draft.memory_id, score))
     found.sort(key=lambda one: (-one[1], one[0]))
     return found, counts

@@ -41,31 +41,33 @@ WITH scoped AS MATERIALIZED (
     SELECT doc_no, memory_id, content_revision FROM scoped
     WHERE matching AND state = ANY(%(states)s::smallint[]) AND expired IS NOT TRUE
 ), vector_leg AS MATERIALIZED (
+    -- A vector of another length or of length 0 was put there by somebody else: it is no vector.
     SELECT e.doc_no, e.content_revision,
-           1 - (e.embedding <=> %(embedding)s::halfvec)::float8 AS cosine
+           nullif(1 - (e.embedding <=> %(embedding)s::halfvec)::float8, 'NaN'::float8) AS cosine
     FROM memory_embedding e
     WHERE e.tenant_id = %(tenant_id)s AND e.scope_no = %(scope_no)s AND e.model_no = %(model_no)s
-          AND %(embedding)s::halfvec IS NOT NULL
+          AND vector_dims(e.embedding) = vector_dims(%(embedding)s::halfvec)
 ), postings AS MATERIALIZED (
     SELECT p.token, p.doc_no, p.tf::float8 AS tf, p.doc_terms::float8 AS doc_terms
     FROM posting p
     WHERE p.tenant_id = %(tenant_id)s AND p.scope_no = %(scope_no)s AND p.token = ANY(%(tokens)s::bigint[])
 ), statistics AS (
+    -- Honest numbers need no greatest, here and below; others must not make the statement fail.
     SELECT s.key_epoch, s.live_count::float8 AS documents,
-           s.live_terms::float8 / greatest(s.live_count, 1)::float8 AS mean_terms
+           greatest(s.live_terms, 1)::float8 / greatest(s.live_count, 1)::float8 AS mean_terms
     FROM scope s
     WHERE s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s
 ), frequencies AS (
     SELECT q.token,
-           ln(1 + ((SELECT documents FROM statistics) - coalesce(d.df, 1) + 0.5::float8)
-                  / (coalesce(d.df, 1) + 0.5::float8)) AS idf
+           ln(1 + (greatest((SELECT documents FROM statistics), coalesce(d.df, 1)) - coalesce(d.df, 1)
+                   + 0.5::float8) / (coalesce(d.df, 1) + 0.5::float8)) AS idf
     FROM unnest(%(tokens)s::bigint[]) AS q (token)
     LEFT JOIN (SELECT token, count(*)::float8 AS df FROM postings GROUP BY token) d ON d.token = q.token
 ), lexical_leg AS MATERIALIZED (
     SELECT p.doc_no,
            sum(f.idf * p.tf * 2.2::float8
-               / (p.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * p.doc_terms
-                                        / (SELECT mean_terms FROM statistics)))) AS bm25
+               / nullif(p.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * p.doc_terms
+                                              / (SELECT mean_terms FROM statistics)), 0)) AS bm25
     FROM postings p
     JOIN frequencies f ON f.token = p.token
     GROUP BY p.doc_no
@@ -88,7 +90,7 @@ WITH scoped AS MATERIALIZED (
     FROM scored
 ), best AS MATERIALIZED (
     SELECT *, count(*) OVER () AS relevant FROM fused
-    WHERE score >= %(min_score)s::float8 AND score > 0
+    WHERE score >= %(min_score)s::float8 AND (score > 0 OR cosine IS NOT NULL)
     ORDER BY score DESC, memory_id
     LIMIT %(fetch)s
 ), vector_order AS (
@@ -119,7 +121,7 @@ SELECT t.total, t.other_state, t.expired, t.filtered,
                WHERE h.tenant_id = %(tenant_id)s AND h.memory_id = m.memory_id AND h.revision >= m.revision)
        OR EXISTS (SELECT FROM memory n
                   WHERE n.tenant_id = %(tenant_id)s AND n.supersedes = m.memory_id
-                        AND n.state = 2 AND m.state = 2) AS contradicted,
+                        AND n.state IN (2, 3) AND m.state = 2) AS contradicted,
        (SELECT key_epoch FROM statistics) AS scope_epoch,
        m.*
 FROM tally t
