@@ -97,6 +97,7 @@ class EmbeddingState(OpenEnum):
     READY = 1
     PENDING = 2
     NOT_COVERED = 3
+    PARTIAL = 4
 
 
 class WriteOutcome(OpenEnum):

@@ -27,8 +27,6 @@ def number(value: int | None) -> Any:
     return 0 if value is None else int(value)
 
 
-READY = memory_pb2.EMBEDDING_STATE_READY
-NOT_COVERED = memory_pb2.EMBEDDING_STATE_NOT_COVERED
 _EXPLANATIONS = {
     "LESS_TRUSTED_THAN_CORRECTED": (
         "The source is less trusted than the memory it corrects, so the correction waits for review."
@@ -123,7 +121,7 @@ def write_results(results: Iterable[WriteResult]) -> list[write_pb2.WriteResult]
             memory=memory(one.memory),
             outcome=number(one.outcome),
             superseded_memory_id=str(one.superseded) if one.superseded else "",
-            embedding_state=READY if one.embedding_covered else NOT_COVERED,
+            embedding_state=number(one.embedding_state),
             rule=one.rule or "",
             explanation=explanation(one.rule),
         )

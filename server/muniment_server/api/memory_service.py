@@ -100,7 +100,7 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
                 memory=answers.memory(superseded.memory),
                 outcome=answers.number(superseded.outcome),
                 consistency_token=answers.token(superseded.consistency_token),
-                embedding_state=answers.READY if superseded.embedding_covered else answers.NOT_COVERED,
+                embedding_state=answers.number(superseded.embedding_state),
                 rule=superseded.rule or "",
                 explanation=answers.explanation(superseded.rule),
                 request_id=request.request_id,

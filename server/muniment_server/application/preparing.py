@@ -18,10 +18,11 @@ from muniment_server.domain.errors import (
     SourceNotAllowed,
 )
 from muniment_server.domain.ids import new_id
-from muniment_server.domain.model import DEFAULT_TRUST, NewMemory, Provenance, SourceType
+from muniment_server.domain.model import DEFAULT_TRUST, EmbeddingState, NewMemory, Provenance, SourceType
 from muniment_server.domain.statement import check_text, normalise_statement
 from muniment_server.domain.write_plan import PreparedItem
 from muniment_server.embedding.batching import EmbeddingService
+from muniment_server.embedding.cache import Embedded
 from muniment_server.embedding.errors import EmbedderOverloaded, EmbeddingError
 from muniment_server.identity.principal import CallContext
 from muniment_server.retrieval.analysis import ANALYZER_VERSION, Analyzer
@@ -33,11 +34,19 @@ _INLINE_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
+class ItemVector:
+    """The vector of an item, None when the embedder cannot read the text, and what that means."""
+
+    vector: HalfVector | None
+    state: EmbeddingState
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared:
-    """An item and its vector; None when the embedder does not cover the text."""
+    """An item and its vector."""
 
     item: PreparedItem
-    vector: HalfVector | None
+    vector: ItemVector
 
 
 def check_items(items: Sequence[NewMemory], path: str = "items[{}]") -> None:
@@ -89,8 +98,8 @@ def _weakest(allowed: frozenset[SourceType]) -> SourceType | None:
     return max(allowed, key=lambda source: (-DEFAULT_TRUST[source], source), default=None)
 
 
-async def vectors(embeddings: EmbeddingService, items: Sequence[NewMemory]) -> list[HalfVector | None]:
-    """One vector per item, given by the caller or made here; None where the model cannot read it.
+async def vectors(embeddings: EmbeddingService, items: Sequence[NewMemory]) -> list[ItemVector]:
+    """One vector per item, given by the caller or made here.
 
     Raises EmbedderUnavailable or Overloaded; then nothing may be stored.
     """
@@ -101,12 +110,20 @@ async def vectors(embeddings: EmbeddingService, items: Sequence[NewMemory]) -> l
         raise Overloaded("embedder") from None
     except EmbeddingError as error:
         raise EmbedderUnavailable() from error
-    result: list[HalfVector | None] = [
-        given_vector(item.embedding) if item.embedding is not None else None for item in items
+    fresh = iter(made)
+    return [
+        ItemVector(given_vector(item.embedding), EmbeddingState.READY)
+        if item.embedding is not None
+        else _item_vector(next(fresh))
+        for item in items
     ]
-    for index, embedded in zip(wanted, made, strict=True):
-        result[index] = HalfVector(embedded.vector) if embedded.vector is not None else None
-    return result
+
+
+def _item_vector(embedded: Embedded) -> ItemVector:
+    if embedded.vector is None:
+        return ItemVector(None, EmbeddingState.NOT_COVERED)
+    state = EmbeddingState.PARTIAL if embedded.truncated else EmbeddingState.READY
+    return ItemVector(HalfVector(embedded.vector), state)
 
 
 def given_vector(raw: bytes) -> HalfVector:
@@ -130,7 +147,7 @@ def prepare(
     items: Sequence[NewMemory],
     provenances: Sequence[Provenance],
     analysed: Sequence[Counter[str]],
-    vectors: Sequence[HalfVector | None],
+    vectors: Sequence[ItemVector],
 ) -> list[Prepared]:
     """Hash and encrypt under the scope's key. Cheap enough to be done again with another key."""
     prepared = []

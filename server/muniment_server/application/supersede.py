@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 from uuid import UUID
 
-from pgvector import HalfVector
-
 from muniment_server.audit.events import AuditAction
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
@@ -22,6 +20,7 @@ from muniment_server.domain.errors import (
     TransactionConflict,
 )
 from muniment_server.domain.model import (
+    EmbeddingState,
     Memory,
     MemoryState,
     NewMemory,
@@ -40,7 +39,7 @@ from muniment_server.telemetry.spans import memory_span
 
 from .consistency import issue_token
 from .idempotency import RequestMark, earlier_response, remember
-from .preparing import analyse, check_expiry, check_items, prepare, stamp, vectors
+from .preparing import ItemVector, analyse, check_expiry, check_items, prepare, stamp, vectors
 from .scoping import EpochChanged, in_reach, locked_existing, read_label, writing_key
 from .sealing import ScopeChange, is_genuine
 from .services import Attempts, Services
@@ -69,7 +68,7 @@ class Superseded:
     superseded: Memory
     memory: Memory
     outcome: WriteOutcome
-    embedding_covered: bool
+    embedding_state: EmbeddingState
     rule: str | None
     consistency_token: str
 
@@ -124,7 +123,7 @@ async def _attempt(
     command: SupersedeCommand,
     provenance: Provenance,
     analysed: Sequence[Counter[str]],
-    made: Sequence[HalfVector | None],
+    made: Sequence[ItemVector],
     epoch: int | None,
     encode: Encode,
 ) -> tuple[bytes, UUID | None]:
@@ -163,7 +162,7 @@ async def _attempt(
                 superseded=to_memory(tenant_key, after, scope.kind, label),
                 memory=to_memory(tenant_key, successor, scope.kind, label),
                 outcome=decision.outcome,
-                embedding_covered=prepared[0].vector is not None,
+                embedding_state=prepared[0].vector.state,
                 rule=decision.rule,
                 consistency_token=issue_token(tenant_key, services.instance, now),
             )

@@ -127,7 +127,7 @@ async def _store(
                 outcome=decision.outcome,
                 memory=to_memory(tenant_key, plan.current(decision.memory_id), scope.kind, scope.label),
                 superseded=decision.superseded,
-                embedding_covered=one.vector is not None,
+                embedding_state=one.vector.state,
                 rule=decision.rule,
             )
             for decision, one in zip(decisions, prepared, strict=True)
@@ -179,7 +179,7 @@ async def store_plan(
     created = await change.create(
         work, plan.created, {one.item.memory_id: one.item.frequencies for one in prepared}
     )
-    by_id = {one.item.memory_id: one.vector for one in prepared}
+    by_id = {one.item.memory_id: one.vector.vector for one in prepared}
     model = services.embeddings.model
     await change.embed(
         work,

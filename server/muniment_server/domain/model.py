@@ -78,6 +78,15 @@ class RetrievalLeg(IntEnum):
     TIME = 5
 
 
+class EmbeddingState(IntEnum):
+    """What the vector leg can see of a written memory."""
+
+    READY = 1
+    PENDING = 2
+    NOT_COVERED = 3
+    PARTIAL = 4
+
+
 class ScopeKind(IntEnum):
     """Whether a scope belongs to a subject or is a shared space."""
 
@@ -268,7 +277,7 @@ class WriteResult:
     outcome: WriteOutcome
     memory: Memory
     superseded: UUID | None = None
-    embedding_covered: bool = True
+    embedding_state: EmbeddingState = EmbeddingState.READY
     rule: str | None = None
 
 

@@ -63,6 +63,7 @@ class EmbeddingState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     EMBEDDING_STATE_READY: _ClassVar[EmbeddingState]
     EMBEDDING_STATE_PENDING: _ClassVar[EmbeddingState]
     EMBEDDING_STATE_NOT_COVERED: _ClassVar[EmbeddingState]
+    EMBEDDING_STATE_PARTIAL: _ClassVar[EmbeddingState]
 MEMORY_KIND_UNSPECIFIED: MemoryKind
 MEMORY_KIND_PREFERENCE: MemoryKind
 MEMORY_KIND_FACT: MemoryKind
@@ -97,6 +98,7 @@ EMBEDDING_STATE_UNSPECIFIED: EmbeddingState
 EMBEDDING_STATE_READY: EmbeddingState
 EMBEDDING_STATE_PENDING: EmbeddingState
 EMBEDDING_STATE_NOT_COVERED: EmbeddingState
+EMBEDDING_STATE_PARTIAL: EmbeddingState
 
 class Scope(_message.Message):
     __slots__ = ("subject", "space", "agent", "session")
