@@ -76,9 +76,12 @@ def sealed(key: ScopeKey, tenant_id: UUID, revision: Revision) -> Revision:
 
 def is_genuine(key: ScopeKey, tenant_id: UUID, revision: Revision) -> bool:
     """Whether the seal holds for this scope, this row and everything in it."""
-    return revision.key_epoch == key.epoch and key.verify_seal(
-        canonical_revision(tenant_id, revision), revision.seal
-    )
+    try:
+        canonical = canonical_revision(tenant_id, revision)
+    except ValueError:
+        # A number that is not finite: nothing was ever sealed with it.
+        return False
+    return revision.key_epoch == key.epoch and key.verify_seal(canonical, revision.seal)
 
 
 def encrypt_content(key: ScopeKey, memory_id: UUID, text: str, attributes: str | None) -> bytes:

@@ -5,16 +5,22 @@ the first statement; nothing of a session's state outlives the transaction on a 
 """
 
 import asyncio
+import json
 import select
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import psycopg
 from pgvector.psycopg import register_vector_async
 from psycopg import AsyncConnection, AsyncRawCursor
+from psycopg.abc import Buffer
+from psycopg.adapt import Loader
+from psycopg.pq import Format
 from psycopg.rows import dict_row
+from psycopg.types.json import set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from muniment_server.domain.errors import (
@@ -32,6 +38,7 @@ from .queries import Statement, load_statements
 Row = dict[str, Any]
 Connection = AsyncConnection[Row]
 
+_INSTANT_ZERO = datetime(2000, 1, 1, tzinfo=UTC)
 _CONTENTION = frozenset({"40001", "40P01", "55P03"})
 
 
@@ -255,6 +262,33 @@ async def _roll_back(connection: Connection) -> None:
 
 async def _configure(connection: Connection) -> None:
     await register_vector_async(connection)
+    connection.adapters.register_loader("timestamptz", _Instant)
+    set_json_loads(_json, connection)
+
+
+class _Instant(Loader):
+    """Loads an instant; one that datetime cannot hold (an infinity, a year beyond 1 to 9999) as an int.
+
+    The service never stores such a one. Raising here, as the driver does, would fail a whole answer for
+    one row that somebody else wrote.
+    """
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> datetime | int:
+        micros = int.from_bytes(data, signed=True)
+        try:
+            return _INSTANT_ZERO + timedelta(microseconds=micros)
+        except OverflowError:
+            return micros
+
+
+def _json(data: str | bytes) -> Any:
+    # For the same reason: numbers of any length and nesting of any depth are JSON for the database.
+    try:
+        return json.loads(data)
+    except (RecursionError, ValueError):
+        return None
 
 
 def _constraint(error: psycopg.errors.UniqueViolation) -> str:

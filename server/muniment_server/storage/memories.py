@@ -1,8 +1,10 @@
 """Memories, their history, their vectors and postings: rows to values and back."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
-from datetime import datetime
+from datetime import UTC, datetime
+from types import NoneType
 from typing import Any
 from uuid import UUID
 
@@ -24,28 +26,94 @@ from muniment_server.domain.model import (
 from .database import Row, UnitOfWork
 
 _COLUMNS = tuple(f.name for f in fields(Revision))
+_ENUMS = {"state": MemoryState, "kind": MemoryKind, "trust": TrustLevel, "source_type": SourceType}
+_NUMBERS = (
+    "doc_no",
+    "revision",
+    "content_revision",
+    "key_epoch",
+    "analyzer",
+    "term_count",
+    "reinforce_count",
+)
+_INSTANTS = ("expire_time", "valid_from", "valid_to", "reinforce_time")
+_NAMES = ("slot", "agent", "session", "origin_session", "author_agent", "source_ref")
+_TYPES: dict[str, Any] = {
+    "memory_id": UUID,
+    "scope_id": UUID,
+    **_ENUMS,
+    **dict.fromkeys(_NUMBERS, int),
+    "confidence": (float, NoneType),
+    "create_time": datetime,
+    "update_time": datetime,
+    **dict.fromkeys(_INSTANTS, (datetime, NoneType)),
+    **dict.fromkeys(("supersedes", "superseded_by"), (UUID, NoneType)),
+    "author": str,
+    **dict.fromkeys(_NAMES, (str, NoneType)),
+    "tags": tuple,
+    "tokens": tuple,
+    "properties": dict,
+    **dict.fromkeys(("statement_hash", "content_ct", "seal"), bytes),
+}
+_NEUTRAL: dict[str, Any] = {
+    **dict.fromkeys(_NUMBERS, 0),
+    "state": MemoryState.QUARANTINED,
+    "kind": MemoryKind.FACT,
+    "trust": TrustLevel.UNTRUSTED,
+    "source_type": SourceType.THIRD_PARTY,
+    "create_time": datetime.min.replace(tzinfo=UTC),
+    "update_time": datetime.min.replace(tzinfo=UTC),
+    "author": "",
+    **dict.fromkeys(("statement_hash", "content_ct", "seal"), b""),
+}
+NEVER_ANALYSED = -1
+"""The analyzer of a row that the service cannot have stored."""
 _SCOPE_COLUMNS = tuple(f.name for f in fields(ScopeRow))
 
 
 def to_revision(row: Row) -> Revision:
-    """A row of `memory` or `memory_revision` as a value."""
+    """A row of `memory` or `memory_revision` as a value.
+
+    Whoever writes to the database can put values there that the service never stores. Such a row must
+    not fail the answer that it would stand in: it comes back with what can be read of it, and with an
+    analyzer that no seal was ever made over, so that it is nowhere taken for genuine.
+    """
     values = {name: row[name] for name in _COLUMNS}
-    values["state"] = MemoryState(values["state"])
-    values["kind"] = MemoryKind(values["kind"])
-    values["trust"] = TrustLevel(values["trust"])
-    values["source_type"] = SourceType(values["source_type"])
-    values["tags"] = tuple(values["tags"])
-    values["tokens"] = tuple(values["tokens"])
-    values["properties"] = _properties(values["properties"])
-    return Revision(**values)
+    try:
+        values["state"] = MemoryState(values["state"])
+        values["kind"] = MemoryKind(values["kind"])
+        values["trust"] = TrustLevel(values["trust"])
+        values["source_type"] = SourceType(values["source_type"])
+        values["tags"] = tuple(values["tags"])
+        values["tokens"] = tuple(values["tokens"])
+        values["properties"] = _properties(values["properties"])
+        readable = all(map(isinstance, map(values.__getitem__, _TYPES), _TYPES.values())) and all(
+            isinstance(tag, str) for tag in values["tags"]
+        )
+    except (AttributeError, OverflowError, TypeError, ValueError):
+        readable = False
+    return Revision(**values) if readable else _unreadable(row)
+
+
+def _unreadable(row: Row) -> Revision:
+    values: dict[str, Any] = {}
+    for name, kind in _TYPES.items():
+        values[name] = row[name] if isinstance(row[name], kind) else _NEUTRAL.get(name)
+    for name, enum in _ENUMS.items():
+        with suppress(ValueError):
+            values[name] = enum(row[name])
+    return Revision(**(values | {"analyzer": NEVER_ANALYSED, "tags": (), "tokens": (), "properties": {}}))
 
 
 def _properties(stored: Mapping[str, Any]) -> dict[str, PropertyValue]:
     # jsonb knows one kind of number; a property's number is a double.
-    return {
-        key: float(value) if isinstance(value, int) and not isinstance(value, bool) else value
-        for key, value in stored.items()
-    }
+    found: dict[str, PropertyValue] = {}
+    for key, value in stored.items():
+        if isinstance(value, (str, bool)):
+            found[key] = value
+        else:
+            found[key] = float(value)
+    return found
 
 
 def to_scope(row: Row) -> ScopeRow:

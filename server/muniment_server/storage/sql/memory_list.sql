@@ -6,10 +6,12 @@ SELECT
     origin_session, author, author_agent, source_ref, tags, properties, statement_hash, tokens,
     content_ct, seal,
     EXISTS (SELECT FROM memory_revision h
-            WHERE h.tenant_id = %(tenant_id)s AND h.memory_id = memory.memory_id
-                  AND h.revision >= memory.revision) AS contradicted
-FROM memory
-WHERE tenant_id = %(tenant_id)s
+            WHERE h.tenant_id = %(tenant_id)s AND h.memory_id = m.memory_id AND h.revision >= m.revision)
+    OR EXISTS (SELECT FROM memory n
+               WHERE n.tenant_id = %(tenant_id)s AND n.supersedes = m.memory_id
+                     AND n.state IN (2, 3) AND m.state = 2) AS contradicted
+FROM memory m
+WHERE m.tenant_id = %(tenant_id)s
       AND scope_id = %(scope_id)s
       AND (%(include_narrowed)s
            OR ((agent IS NULL OR agent = %(agent)s) AND (session IS NULL OR session = %(session)s)))

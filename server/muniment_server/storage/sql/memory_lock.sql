@@ -1,5 +1,5 @@
--- Current revisions of the given memories, locked in the order of their ids, and whether history says
--- that one is not the newest.
+-- Current revisions of the given memories, locked in the order of their ids, and whether history or
+-- a successor says that one is not the newest.
 SELECT
     memory_id, scope_id, doc_no, revision, content_revision, key_epoch, state, kind, trust, source_type,
     analyzer, term_count, reinforce_count, confidence, create_time, update_time, expire_time,
@@ -7,9 +7,11 @@ SELECT
     origin_session, author, author_agent, source_ref, tags, properties, statement_hash, tokens,
     content_ct, seal,
     EXISTS (SELECT FROM memory_revision h
-            WHERE h.tenant_id = %(tenant_id)s AND h.memory_id = memory.memory_id
-                  AND h.revision >= memory.revision) AS contradicted
-FROM memory
-WHERE tenant_id = %(tenant_id)s AND memory_id = ANY(%(memory_ids)s::uuid[])
-ORDER BY memory_id
-FOR UPDATE
+            WHERE h.tenant_id = %(tenant_id)s AND h.memory_id = m.memory_id AND h.revision >= m.revision)
+    OR EXISTS (SELECT FROM memory n
+               WHERE n.tenant_id = %(tenant_id)s AND n.supersedes = m.memory_id
+                     AND n.state IN (2, 3) AND m.state = 2) AS contradicted
+FROM memory m
+WHERE m.tenant_id = %(tenant_id)s AND m.memory_id = ANY(%(memory_ids)s::uuid[])
+ORDER BY m.memory_id
+FOR UPDATE OF m

@@ -1,4 +1,5 @@
--- Current revisions of the given memories, and whether history says that one is not the newest.
+-- Current revisions of the given memories, and whether history or a successor says that one is not the
+-- newest.
 SELECT
     memory_id, scope_id, doc_no, revision, content_revision, key_epoch, state, kind, trust, source_type,
     analyzer, term_count, reinforce_count, confidence, create_time, update_time, expire_time,
@@ -9,7 +10,7 @@ SELECT
             WHERE h.tenant_id = %(tenant_id)s AND h.memory_id = m.memory_id AND h.revision >= m.revision)
     OR EXISTS (SELECT FROM memory n
                WHERE n.tenant_id = %(tenant_id)s AND n.supersedes = m.memory_id
-                     AND n.state = 2 AND m.state = 2) AS contradicted
+                     AND n.state IN (2, 3) AND m.state = 2) AS contradicted
 FROM memory m
 WHERE m.tenant_id = %(tenant_id)s AND m.memory_id = ANY(%(memory_ids)s::uuid[])
 ORDER BY m.memory_id
