@@ -51,13 +51,14 @@ async def verify(
     *,
     tenant: str | None = None,
     deep: bool = False,
+    trail_only: bool = False,
     progress: Progress = lambda _tenant, _scopes: None,
 ) -> AsyncIterator[TenantReport]:
     """One report for each tenant, or for the one that is named.
 
-    database: a pool of the maintenance role. deep: open every memory and
-    derive its hashes and index entries again. Tenants that the key store knows and the database does not
-    are reported too. Raises LookupError when the named tenant does not exist.
+    database: a pool of the maintenance role. deep: open every memory and derive its hashes and index
+    entries again. trail_only: leave the scopes out. Tenants that the key store knows and the database
+    does not are reported too. Raises LookupError when the named tenant does not exist.
     """
     heads = await store.heads()
     async with database.transaction(None) as work:
@@ -70,7 +71,7 @@ async def verify(
     numbered = await models(database)
     for tenant_id, name in sorted(chosen.items(), key=lambda entry: entry[1]):
         report = TenantReport(tenant_id, name)
-        await _TenantCheck(database, store, numbered, report, deep, progress).run()
+        await _TenantCheck(database, store, numbered, report, deep, trail_only, progress).run()
         yield report
 
 
@@ -82,6 +83,7 @@ class _TenantCheck:
         models: Mapping[int, tuple[str, int]],
         report: TenantReport,
         deep: bool,
+        trail_only: bool,
         progress: Progress,
     ) -> None:
         self._database = database
@@ -89,6 +91,7 @@ class _TenantCheck:
         self._models = models
         self._report = report
         self._deep = deep
+        self._trail_only = trail_only
         self._progress = progress
 
     async def run(self) -> None:
@@ -99,20 +102,26 @@ class _TenantCheck:
         again: list[UUID] = []
         async with self._database.transaction(tenant_id, settings=SNAPSHOT) as work:
             await ChainCheck(work, key, heads, public_keys, report).run()
-            for lag in await lags_of(work, [head for head in heads if head.kind is HeadKind.SCOPE]):
-                self._scope_behind(lag.key, lag.anchored, lag.found)
-            await self._whole_tenant(work)
-            after: UUID | None = None
-            while True:
-                page = await scopes(work, after=after, limit=_SCOPES)
-                for scope, number in page:
-                    if not await self._scope(work, scope, number):
-                        again.append(scope.scope_id)
-                self._progress(report.name, report.scopes)
-                if len(page) < _SCOPES:
-                    break
-                after = page[-1][0].scope_id
+            if not self._trail_only:
+                for lag in await lags_of(work, [head for head in heads if head.kind is HeadKind.SCOPE]):
+                    self._scope_behind(lag.key, lag.anchored, lag.found)
+                await self._whole_tenant(work)
+                again = await self._scopes(work)
         await self._look_again(again)
+
+    async def _scopes(self, work: UnitOfWork) -> list[UUID]:
+        """Check all scopes; returns those whose key was gone."""
+        again: list[UUID] = []
+        after: UUID | None = None
+        while True:
+            page = await scopes(work, after=after, limit=_SCOPES)
+            for scope, number in page:
+                if not await self._scope(work, scope, number):
+                    again.append(scope.scope_id)
+            self._progress(self._report.name, self._report.scopes)
+            if len(page) < _SCOPES:
+                return again
+            after = page[-1][0].scope_id
 
     def _scope_behind(self, scope_id: UUID, anchored: int, found: int | None) -> None:
         if found is None:

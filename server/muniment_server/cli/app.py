@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import typer
 
-from . import health, keys, migrate, serve, tenants, version
+from . import audit, health, keys, migrate, restore, serve, tenants, verify, version, why
 from .output import CommandError
 
 app = typer.Typer(
@@ -25,6 +25,10 @@ app.command("serve")(serve.serve)
 app.command("migrate")(migrate.migrate)
 app.add_typer(tenants.app)
 app.add_typer(keys.app)
+app.command("why")(why.why)
+app.add_typer(audit.app)
+app.command("verify")(verify.verify)
+app.command("restore")(restore.restore)
 app.command("health")(health.health)
 app.command("version")(version.version)
 
@@ -74,6 +78,7 @@ def _report(error: Exception) -> int:
 
 def _known_errors() -> tuple[type[Exception], ...]:
     """Errors whose text is made for operators and holds neither secrets nor content."""
+    from muniment_server.audit.anchors import DatabaseBehindAnchors
     from muniment_server.bootstrap.errors import BootstrapError
     from muniment_server.config import ConfigError
     from muniment_server.crypto.errors import CryptoError
@@ -89,6 +94,7 @@ def _known_errors() -> tuple[type[Exception], ...]:
         CommandError,
         ConfigError,
         BootstrapError,
+        DatabaseBehindAnchors,
         AdminError,
         MigrationError,
         RolesError,
