@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,16 +60,17 @@ def snippets(page: Path) -> list[Snippet]:
     opened: tuple[int, str] | None = None
     lines: list[str] = []
     for number, line in enumerate(page.read_text("utf-8").splitlines(), 1):
-        if not line.startswith("```"):
+        if not line.lstrip().startswith("```"):
             lines.append(line)
         elif opened is None:
-            opened, lines = (number, line[3:].strip()), []
+            opened, lines = (number, line.strip()[3:].strip()), []
         else:
             language, _, attribute = opened[1].partition(" ")
             assert language in LANGUAGES, f"{relative(page)}:{opened[0]}: a fence needs one of {LANGUAGES}"
             assert attribute in ("", "no-run"), f"{relative(page)}:{opened[0]}: {attribute}"
             run = language != "text" and not attribute
-            found.append(Snippet(page, opened[0], language, run, "\n".join(lines) + "\n"))
+            text = textwrap.dedent("\n".join(lines) + "\n")
+            found.append(Snippet(page, opened[0], language, run, text))
             opened = None
     assert opened is None, f"{relative(page)}: a fence is not closed"
     return found
