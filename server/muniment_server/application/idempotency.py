@@ -9,7 +9,7 @@ from uuid import UUID
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.errors import MemoryErased, RequestIdPayloadMismatch
-from muniment_server.storage.database import UnitOfWork
+from muniment_server.storage.database import Row, UnitOfWork
 
 _PURPOSE = "request"
 _KIND = "response"
@@ -39,8 +39,12 @@ async def earlier_response(work: UnitOfWork, mark: RequestMark | None, key: Scop
     """
     if mark is None:
         return None
-    row = await work.fetch_one("idempotency_read", request_id=mark.request_id)
-    if row is None:
+    return stored_response(await work.fetch_one("idempotency_read", request_id=mark.request_id), mark, key)
+
+
+def stored_response(row: Row | None, mark: RequestMark | None, key: ScopeKey | None) -> bytes | None:
+    """`earlier_response` of a row that was read already."""
+    if mark is None or row is None:
         return None
     if row["response"] == b"":
         raise MemoryErased(None)

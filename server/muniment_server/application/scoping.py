@@ -117,31 +117,30 @@ def read_label(key: ScopeKey, scope: ScopeRow) -> str | None:
     return key.decrypt(scope.label_ct, _LABEL, scope.scope_id.bytes).decode()
 
 
-async def locked_scope(
-    work: UnitOfWork, key: ScopeKey, scope: Scope, scope_id: UUID, now: datetime
-) -> ScopeRow:
-    """Lock the row of a scope, creating it at first use; see `locked_existing`."""
-    found = await _lock(work, scope_id)
-    if found is None:
-        fresh = ScopeRow(
-            scope_id=scope_id,
-            scope_no=scope_number(scope_id),
-            kind=scope.kind,
-            label_ct=_label_ct(key, scope, scope_id),
-            key_epoch=key.epoch,
-            generation=0,
-            live_count=0,
-            live_terms=0,
-            next_doc=1,
-            set_count=0,
-            set_digest=key.hide_set(SetDigest()),
-            seal=b"",
-        )
-        await insert_scope(work, sealed_scope(key, work.tenant_id, fresh), now)
-        found = await _lock(work, scope_id)
-    checked = _checked(work.tenant_id, key, found)
+async def create_scope(work: UnitOfWork, key: ScopeKey, scope: Scope, scope_id: UUID, now: datetime) -> None:
+    """Queue the row of a scope at its first use; somebody else may make it at the same moment."""
+    fresh = ScopeRow(
+        scope_id=scope_id,
+        scope_no=scope_number(scope_id),
+        kind=scope.kind,
+        label_ct=_label_ct(key, scope, scope_id),
+        key_epoch=key.epoch,
+        generation=0,
+        live_count=0,
+        live_terms=0,
+        next_doc=1,
+        set_count=0,
+        set_digest=key.hide_set(SetDigest()),
+        seal=b"",
+    )
+    await insert_scope(work, sealed_scope(key, work.tenant_id, fresh), now)
+
+
+def usable_scope(tenant_id: UUID, key: ScopeKey, scope: Scope, found: ScopeRow | None) -> ScopeRow:
+    """A locked row to write to, named (again, after an erasure); see `locked_existing` for what it raises."""
+    checked = _checked(tenant_id, key, found)
     if checked.label_ct is None:
-        checked = replace(checked, label_ct=_label_ct(key, scope, scope_id))
+        checked = replace(checked, label_ct=_label_ct(key, scope, checked.scope_id))
     return checked
 
 

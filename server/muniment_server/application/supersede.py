@@ -150,7 +150,8 @@ async def _attempt(
         plan = WritePlan(scope, scope_id, key.epoch, row.next_doc, now)
         plan.load([old])
         if item.slot is not None and item.slot != old.slot:
-            plan.load(await write_candidates(work, scope_id, [], [item.slot]))
+            holders = await write_candidates(work, scope_id, [], [item.slot])
+            plan.load([holder for holder, _ in holders])
         decision = plan.supersede(old, prepared[0].item)
         metrics().written(decision.outcome.name.lower())
         change = ScopeChange(key, tenant_id, row)

@@ -9,21 +9,21 @@ from uuid import UUID
 from muniment_server.audit.events import AuditAction
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
-from muniment_server.domain.errors import TransactionConflict
+from muniment_server.domain.errors import IntegrityViolation, TransactionConflict
 from muniment_server.domain.model import NewMemory, Provenance, Revision, Scope, WriteResult
 from muniment_server.domain.write_plan import Decision, WritePlan
 from muniment_server.identity.principal import CallContext
 from muniment_server.storage.database import UniqueConflict, UnitOfWork
-from muniment_server.storage.memories import write_candidates
+from muniment_server.storage.memories import OpenedWrite, open_write
 from muniment_server.telemetry import names
 from muniment_server.telemetry.instruments import metrics
 from muniment_server.telemetry.spans import memory_span
 
 from .consistency import issue_token
-from .idempotency import RequestMark, earlier_response, remember
+from .idempotency import RequestMark, remember, stored_response
 from .preparing import Prepared, analyse, check_expiry, check_items, prepare, stamp, vectors
-from .scoping import EpochChanged, bind_scope, locked_scope, writing_key
-from .sealing import ScopeChange
+from .scoping import EpochChanged, bind_scope, create_scope, usable_scope, writing_key
+from .sealing import ScopeChange, is_genuine
 from .services import Attempts, Services
 from .views import to_memory
 
@@ -111,12 +111,17 @@ async def _store(
     now = services.clock()
     scope = command.scope
     async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
-        row = await locked_scope(work, key, scope, scope_id, now)
-        earlier = await earlier_response(work, mark, key)
+        opened = await _open(work, scope_id, mark, prepared)
+        if opened.scope is None:
+            await create_scope(work, key, scope, scope_id, now)
+            opened = await _open(work, scope_id, mark, prepared)
+        row = usable_scope(context.tenant_id, key, scope, opened.scope)
+        earlier = stored_response(opened.answer, mark, key)
         if earlier is not None:
             return earlier
         plan = WritePlan(scope, scope_id, key.epoch, row.next_doc, now)
-        plan.load(await _candidates(work, scope_id, prepared))
+        live, broken = _sifted(key, context.tenant_id, scope, prepared, opened.candidates)
+        plan.load(live)
         decisions = [plan.write(one.item) for one in prepared]
         change = ScopeChange(key, context.tenant_id, row)
         await store_plan(work, services, change, plan, prepared, now)
@@ -135,6 +140,10 @@ async def _store(
         token = issue_token(tenant_key, services.instance, now)
         response = encode(Written(results, token))
         touched = _touched(decisions)
+        if broken:
+            await services.trail.integrity_violation(
+                work, tenant_key, context, now=now, scope_id=scope_id, memory_ids=broken, check="seal"
+            )
         await remember(work, mark, response, scope_id=scope_id, key=key, memory_ids=touched, now=now)
         await services.trail.record(
             work,
@@ -160,10 +169,36 @@ async def _store(
     return response
 
 
-async def _candidates(work: UnitOfWork, scope_id: UUID, prepared: Sequence[Prepared]) -> list[Revision]:
+async def _open(
+    work: UnitOfWork, scope_id: UUID, mark: RequestMark | None, prepared: Sequence[Prepared]
+) -> OpenedWrite:
     hashes = sorted({one.item.statement_hash for one in prepared})
     slots = sorted({one.item.slot for one in prepared if one.item.slot is not None})
-    return await write_candidates(work, scope_id, hashes, slots)
+    return await open_write(work, scope_id, mark.request_id if mark else None, hashes, slots)
+
+
+def _sifted(
+    key: ScopeKey,
+    tenant_id: UUID,
+    scope: Scope,
+    prepared: Sequence[Prepared],
+    candidates: Sequence[tuple[Revision, bool]],
+) -> tuple[list[Revision], list[UUID]]:
+    """The candidates whose seal holds, and the ids of the others: sealing one anew would make it genuine.
+
+    Raises IntegrityViolation when one of the others stands in a slot that is written to.
+    """
+    slots = {one.item.slot for one in prepared if one.item.slot is not None}
+    live: list[Revision] = []
+    broken: list[UUID] = []
+    for revision, contradicted in candidates:
+        if not contradicted and is_genuine(key, tenant_id, revision):
+            live.append(revision)
+            continue
+        if revision.slot in slots and (revision.agent, revision.session) == (scope.agent, scope.session):
+            raise IntegrityViolation(str(revision.memory_id))
+        broken.append(revision.memory_id)
+    return live, broken
 
 
 async def store_plan(

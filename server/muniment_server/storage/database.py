@@ -102,6 +102,23 @@ class UnitOfWork:
             cursor = await self._send(statement, values)
             return await cursor.fetchall()
 
+    async def fetch_together(self, *requests: tuple[str, Mapping[str, Any]]) -> list[list[Row]]:
+        """Run several named statements, in their order, in one round trip; the rows of each."""
+        cursors = []
+        for name, values in requests:
+            cursors.append(await self._send(self._statements[name], values))
+        results = []
+        for (name, _), cursor in zip(requests, cursors, strict=True):
+            statement = self._statements[name]
+            with sql_span(
+                statement.name,
+                operation=statement.operation,
+                collection=statement.collection,
+                text=statement.text,
+            ):
+                results.append(await cursor.fetchall())
+        return results
+
     async def fetch_one(self, name: str, /, **values: Any) -> Row | None:
         """The first row, or None."""
         rows = await self.fetch(name, **values)

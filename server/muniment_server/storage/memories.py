@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from types import NoneType
 from typing import Any
@@ -68,6 +68,7 @@ _NEUTRAL: dict[str, Any] = {
 }
 NEVER_ANALYSED = -1
 """The analyzer of a row that the service cannot have stored."""
+_NOBODY = UUID(int=0)
 _SCOPE_COLUMNS = tuple(f.name for f in fields(ScopeRow))
 
 
@@ -163,15 +164,47 @@ def _scope_values(scope: ScopeRow) -> dict[str, Any]:
 
 async def write_candidates(
     work: UnitOfWork, scope_id: UUID, statement_hashes: Sequence[bytes], slots: Sequence[str]
-) -> list[Revision]:
-    """Live memories that the items of a write may restate or replace; locked."""
-    rows = await work.fetch(
-        "write_candidates",
-        scope_id=scope_id,
-        statement_hashes=list(statement_hashes),
-        slots=list(slots),
+) -> list[tuple[Revision, bool]]:
+    """Live memories that items may restate or replace, locked; each with whether history contradicts it."""
+    rows = await work.fetch("write_candidates", **_candidate_values(scope_id, statement_hashes, slots))
+    return [(to_revision(row), row["contradicted"]) for row in rows]
+
+
+def _candidate_values(
+    scope_id: UUID, statement_hashes: Sequence[bytes], slots: Sequence[str]
+) -> dict[str, Any]:
+    return {"scope_id": scope_id, "statement_hashes": list(statement_hashes), "slots": list(slots)}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedWrite:
+    """What a Write has to know: its scope, locked (None before the first write), the answer stored for its
+    request id, and the memories that its items may restate or replace (see `write_candidates`)."""
+
+    scope: ScopeRow | None
+    answer: Row | None
+    candidates: list[tuple[Revision, bool]]
+
+
+async def open_write(
+    work: UnitOfWork,
+    scope_id: UUID,
+    request_id: UUID | None,
+    statement_hashes: Sequence[bytes],
+    slots: Sequence[str],
+) -> OpenedWrite:
+    """Lock the scope, then read under the lock, all in one round trip."""
+    scopes, answers, candidates = await work.fetch_together(
+        ("scope_lock", {"scope_ids": [scope_id]}),
+        # Without a request id nothing is found: no answer is ever stored under this one.
+        ("idempotency_read", {"request_id": request_id or _NOBODY}),
+        ("write_candidates", _candidate_values(scope_id, statement_hashes, slots)),
     )
-    return [to_revision(row) for row in rows]
+    return OpenedWrite(
+        to_scope(scopes[0]) if scopes else None,
+        answers[0] if answers else None,
+        [(to_revision(row), row["contradicted"]) for row in candidates],
+    )
 
 
 async def insert_memories(work: UnitOfWork, revisions: Sequence[Revision]) -> None:
