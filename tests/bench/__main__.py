@@ -128,6 +128,8 @@ async def measure(console: Console, home: Path, rounds: int, tenant_size: int) -
         [str(Path(sys.executable).with_name("muniment")), "serve"],
         env=environment,
         stdout=subprocess.DEVNULL,
+        # The bare events are nobody's: the service says so when it stops.
+        stderr=subprocess.DEVNULL,
     )
     try:
         async with AsyncExitStack() as stack:
