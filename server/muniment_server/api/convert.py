@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -35,6 +36,7 @@ from muniment_server.domain.statement import check_text
 from muniment_server.embedding.base import EmbeddingModel
 
 MAX_ATTRIBUTES_BYTES = 8_192
+_ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _MICROSECOND = timedelta(microseconds=1)
 _LAST = datetime.max.replace(tzinfo=UTC)
 
@@ -122,7 +124,7 @@ def _properties(values: Mapping[str, memory_pb2.PropertyValue], path: str) -> di
     found = {key: property_value(value) for key, value in values.items()}
     for key, value in found.items():
         if isinstance(value, str):
-            _text(value, f'{path}["{key}"]')
+            _text(value, f"{path}[{key}].string_value")
     return found
 
 
@@ -137,7 +139,8 @@ def _attributes(message: Struct, path: str) -> str:
         )
     except (ValueError, json_format.Error):
         raise invalid(path, "struct.json", "must be a JSON object with finite numbers") from None
-    if "\\u0000" in text:
+    # In JSON a NUL is an escape; a backslash before it is an escape itself.
+    if _ESCAPED_NUL.search(text):
         raise invalid(path, "text.no_nul", "must not contain the character U+0000")
     if len(text.encode()) > MAX_ATTRIBUTES_BYTES:
         raise invalid(path, "struct.max_bytes", f"must not exceed {MAX_ATTRIBUTES_BYTES} bytes as JSON")

@@ -7,6 +7,6 @@ SELECT
     content_ct, seal
 FROM memory_revision
 WHERE tenant_id = %(tenant_id)s AND memory_id = %(memory_id)s
-      AND (%(before)s::integer IS NULL OR revision < %(before)s)
+      AND (%(before)s::bigint IS NULL OR revision < %(before)s)
 ORDER BY revision DESC
 LIMIT %(limit)s
