@@ -62,6 +62,7 @@ async def _recalled(caller: Caller, subject: str, **fields: Any) -> list[str]:
     return memory_ids((await caller.call("Recall", request)).memories)
 
 
+@pytest.mark.slow
 async def test_neighbours_of_others_use_up_nothing(
     shared: RunningService, caller: Caller, stored: Stored
 ) -> None:
