@@ -16,6 +16,7 @@ from muniment_server.domain.model import SourceType
 from support.postgres import PostgresDatabase
 from support.service import Caller, RunningService, item, reason, running_service
 
+# A release is checked with a thousand.
 HISTORIES = int(os.environ.get("HISTORIES", "60"))
 SUBJECTS = ("u1", "u2")
 WORDS = ("tea", "coffee", "Lyon", "harbour", "cello", "oboe", "blue", "green", "抹茶", "창고", "🤷")
@@ -127,6 +128,7 @@ class Walk:
                 )
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(3600)
 async def test_ordinary_histories_are_clean(running: RunningService) -> None:
     maintenance = running.service.maintenance

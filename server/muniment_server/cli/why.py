@@ -20,6 +20,7 @@ _TRACE = re.compile(r"[0-9a-f]{32}")
 _TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 _MOST_EVENTS = 1_000
 _PARALLEL = 8
+_MEASURES = {"vector": "cosine", "lexical": "BM25"}
 
 
 def why(
@@ -317,18 +318,18 @@ def _nothing(recall: dict[str, Any]) -> str:
 
 
 def _print_memory(memory: dict[str, Any]) -> None:
-    marks = [
-        name for name, there in (("packed", memory["packed"]), ("used", memory["reported_used"])) if there
-    ]
+    marks = ["packed"] if memory["packed"] else ["not packed"]
+    marks += ["reported used"] if memory["reported_used"] else []
     print(
         f"\n  {memory['rank']:>3}  {memory['memory_id']}  revision {memory['revision']}  "
         f"score {memory['score']:.3f}  {', '.join(marks)}"
     )
     for leg in memory["legs"]:
         rank = f"rank {leg['rank']}" if leg["rank"] else "no rank"
+        measure = _MEASURES.get(leg["leg"], "measured")
         print(
-            f"         {leg['leg']:<8} {rank:<9} measured {leg['raw_score']:.3f}, "
-            f"gave {leg['contribution']:.3f}"
+            f"         {leg['leg']:<8} {rank:<9} {measure} {leg['raw_score']:.3f}, "
+            f"gave {leg['contribution']:.3f} of the score"
         )
     since = memory.get("since")
     if since is not None and since["state"] != "unchanged":
