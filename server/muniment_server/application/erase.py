@@ -14,7 +14,6 @@ from uuid import UUID
 from muniment_server.audit.canonical import CanonicalError, canonical_bytes, parse_canonical
 from muniment_server.audit.events import AuditAction, to_micros
 from muniment_server.crypto.errors import KeyStoreError
-from muniment_server.crypto.set_digest import SetDigest
 from muniment_server.crypto.signing import RECEIPT_TYPE, verify_receipt
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.errors import (
@@ -35,8 +34,10 @@ from muniment_server.storage.erasures import (
     leave_tombstones,
     pending_erasures,
     read_erasure,
+    remaining_rows,
     remove_memories,
     remove_scope,
+    remove_strays,
     targets,
     update_erasure,
 )
@@ -46,9 +47,10 @@ from muniment_server.telemetry.instruments import metrics
 from muniment_server.telemetry.spans import memory_span
 
 from .consistency import issue_token
+from .emptying import emptied, lock_for_erasure
 from .idempotency import RequestMark, earlier_response, remember
-from .scoping import EpochChanged, bind_scope, in_reach, locked_existing, reading_key, sealed_scope
-from .sealing import ScopeChange
+from .scoping import EpochChanged, bind_scope, in_reach, locked_existing, reading_key, scope_number
+from .sealing import ScopeChange, is_genuine
 from .services import Attempts, Services
 
 _log = logging.getLogger(__name__)
@@ -285,7 +287,13 @@ async def _remove_part(
         return
     removed = await remove_memories(work, scope_id, row.scope_no, found)
     change = ScopeChange(key, work.tenant_id, row)
-    change.forget(found, removed.history_seals)
+    if all(is_genuine(key, work.tenant_id, revision) for revision in found):
+        change.forget(found, removed.history_seals)
+    else:
+        embeddings, postings = await remove_strays(work, scope_id, row.scope_no)
+        tally.embeddings += embeddings
+        tally.postings += postings
+        change.recount(found, removed.history_seals, await remaining_rows(work, scope_id))
     await change.close(work, now)
     await leave_tombstones(work, scope_id, removed.memory_ids, erasure_id, now)
     tally.add(removed)
@@ -300,30 +308,21 @@ async def _remove_scope(
     erasure_id: UUID,
     now: datetime,
 ) -> None:
-    row = (await lock_scopes(work, [scope_id])).get(scope_id)
-    if row is None:
+    if command.scope is None:
+        raise ValueError("a target other than MEMORIES names a scope")
+    locked = await lock_for_erasure(services.keys, work, command.scope, scope_id, now)
+    if locked is None:
         return
-    removed = await remove_scope(work, scope_id, row.scope_no)
+    removed = await remove_scope(work, scope_id, {scope_number(scope_id), locked.row.scope_no})
     tally.add(removed)
-    if command.validate_only or (not removed.memory_ids and row.label_ct is None):
+    if command.validate_only or (locked.empty and not removed.memory_ids):
         return
     # The row stays, with the next epoch: a writer that still holds the old key notices under the lock.
-    epoch = max(row.key_epoch + 1, await services.keys.next_epoch(work.tenant_id, scope_id))
-    key = await services.keys.create(work.tenant_id, scope_id, epoch)
-    after = replace(
-        row,
-        label_ct=None,
-        key_epoch=epoch,
-        generation=row.generation + 1,
-        live_count=0,
-        live_terms=0,
-        set_count=0,
-        set_digest=key.hide_set(SetDigest()),
-    )
-    await update_scope(work, sealed_scope(key, work.tenant_id, after), now)
+    after = await emptied(services.keys, work, command.scope, locked)
+    await update_scope(work, after, now)
     await leave_tombstones(work, scope_id, removed.memory_ids, erasure_id, now)
     await announce_destroyed_keys(work, scope_id)
-    tally.destroy_through = epoch - 1
+    tally.destroy_through = after.key_epoch - 1
 
 
 def _facts(

@@ -165,6 +165,15 @@ def _checked(tenant_id: UUID, key: ScopeKey, found: ScopeRow | None) -> ScopeRow
         raise IntegrityViolation()
     if found.key_epoch != key.epoch:
         raise EpochChanged(found.scope_id, found.key_epoch)
-    if not key.verify_seal(scope_canonical(tenant_id, found), found.seal):
+    if not is_genuine_scope(tenant_id, key, found):
         raise IntegrityViolation()
     return found
+
+
+def is_genuine_scope(tenant_id: UUID, key: ScopeKey, scope: ScopeRow) -> bool:
+    """Whether the row's seal holds, and its number is that of its id."""
+    return (
+        scope.key_epoch == key.epoch
+        and scope.scope_no == scope_number(scope.scope_id)
+        and key.verify_seal(scope_canonical(tenant_id, scope), scope.seal)
+    )

@@ -9,9 +9,10 @@ from pgvector import HalfVector
 
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.seal import revision_bytes, vector_bytes
+from muniment_server.crypto.set_digest import SetDigest
 from muniment_server.domain.content import pack_content, unpack_content
 from muniment_server.domain.model import MemoryState, Revision, ScopeRow
-from muniment_server.storage.database import UnitOfWork
+from muniment_server.storage.database import Row, UnitOfWork
 from muniment_server.storage.memories import (
     change_memory,
     index_tokens,
@@ -198,6 +199,36 @@ class ScopeChange:
         live = [revision for revision in current if revision.state is MemoryState.ACTIVE]
         self._live_count -= len(live)
         self._live_terms -= sum(revision.term_count for revision in live)
+
+    def recount(
+        self, erased: Sequence[Revision], history_seals: Sequence[bytes], remaining: Sequence[Row]
+    ) -> None:
+        """Take erased memories out that are not all genuine, so that their own numbers say nothing.
+
+        `remaining` are the rows that are left (seal, state, term_count, history). The statistics become
+        theirs. The digest becomes theirs where what was erased explains the whole difference: the rows
+        stood in the set with the seals that they had, or had never been in it. Otherwise something else is
+        wrong as well, and the digest goes on telling it.
+        """
+        live = [row for row in remaining if not row["history"] and row["state"] == MemoryState.ACTIVE]
+        self._live_count = len(live)
+        self._live_terms = sum(row["term_count"] or 0 for row in live)
+        rest = SetDigest.of(
+            (history_element if row["history"] else current_element)(self._key, row["seal"] or b"")
+            for row in remaining
+        )
+        gone = SetDigest.of(
+            (
+                *(current_element(self._key, revision.seal) for revision in erased),
+                *(history_element(self._key, seal) for seal in history_seals),
+            )
+        )
+        if self._digest in (rest, rest.combine(gone)):
+            self._digest = rest
+            return
+        for revision in erased:
+            if self._digest.count and is_genuine(self._key, self._tenant_id, revision):
+                self._digest = self._digest.remove(current_element(self._key, revision.seal))
 
     async def close(self, work: UnitOfWork, now: datetime, next_doc: int | None = None) -> ScopeRow:
         """Queue the scope's new state, one generation further."""

@@ -26,6 +26,7 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRe
 from muniment_server.domain.errors import (
     DatabaseUnavailable,
     DeadlineExceeded,
+    IntegrityViolation,
     MunimentError,
     Overloaded,
     TransactionConflict,
@@ -59,6 +60,10 @@ def translate_exception(error: BaseException) -> MunimentError | None:
         return Overloaded("database_connections")
     if isinstance(error, PoolClosed):
         return DatabaseUnavailable("connection")
+    if isinstance(error, UniqueConflict):
+        # Whoever writes holds the lock under which numbers and slots are given out: what collides then
+        # was put there by somebody else.
+        return IntegrityViolation()
     if isinstance(error, psycopg.errors.QueryCanceled):
         return DeadlineExceeded()
     if isinstance(error, psycopg.Error):

@@ -1,6 +1,6 @@
 """The physical side of Erase: rows removed per store, tombstones, and the ledger of erasures."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -85,11 +85,29 @@ async def remove_memories(
     )
 
 
-async def remove_scope(work: UnitOfWork, scope_id: UUID, scope_no: int) -> Removed:
-    """Remove everything of one scope, whatever its labels say."""
+async def remove_strays(work: UnitOfWork, scope_id: UUID, scope_no: int) -> tuple[int, int]:
+    """Remove vectors and postings of a scope that belong to no memory; how many of each.
+
+    Where the numbers of erased rows had been changed, their vectors and postings stand under others.
+    """
+    embeddings = await work.fetch("erase_stray_embeddings", scope_id=scope_id, scope_no=scope_no)
+    postings = await work.fetch("erase_stray_postings", scope_id=scope_id, scope_no=scope_no)
+    return len(embeddings), len(postings)
+
+
+async def remaining_rows(work: UnitOfWork, scope_id: UUID) -> list[Row]:
+    """What a scope's digest and statistics are made of: seal, state, term_count, history; of every row."""
+    return await work.fetch("scope_rows", scope_id=scope_id)
+
+
+async def remove_scope(work: UnitOfWork, scope_id: UUID, scope_nos: Collection[int]) -> Removed:
+    """Remove everything of one scope, whatever its labels say.
+
+    scope_nos: its number, and the one that its row has if that is another.
+    """
     history = await work.fetch("erase_scope_revisions", scope_id=scope_id)
-    embeddings = await work.fetch("erase_scope_embeddings", scope_no=scope_no)
-    postings = await work.fetch("erase_scope_postings", scope_no=scope_no)
+    embeddings = await work.fetch("erase_scope_embeddings", scope_nos=list(scope_nos))
+    postings = await work.fetch("erase_scope_postings", scope_nos=list(scope_nos))
     memories = await work.fetch("erase_scope_memories", scope_id=scope_id)
     redacted = await work.fetch("idempotency_redact", scope_id=scope_id, memory_ids=None)
     return Removed(

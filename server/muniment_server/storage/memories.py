@@ -120,7 +120,11 @@ def _properties(stored: Mapping[str, Any]) -> dict[str, PropertyValue]:
 def to_scope(row: Row) -> ScopeRow:
     """A row of `scope` as a value."""
     values = {name: row[name] for name in _SCOPE_COLUMNS}
-    values["kind"] = ScopeKind(values["kind"])
+    try:
+        values["kind"] = ScopeKind(values["kind"])
+    except ValueError:
+        # Not stored by the service: it can be locked and erased, and its seal holds nowhere.
+        values |= {"kind": ScopeKind.SUBJECT, "seal": b""}
     return ScopeRow(**values)
 
 
