@@ -370,8 +370,8 @@ def nothing_is_left(story: Story) -> None:
 
 def the_chain_holds(story: Story) -> None:
     """The audit trail still tells all of it, and holds"""
-    for command in (("audit", "verify"), ("verify", "--deep")):
-        done = story.muniment(*command)
+    commands = (("audit", "verify"), ("verify", "--deep"))
+    for command, done in zip(commands, story.muniment_all(commands), strict=True):
         if done.returncode != 0:
             raise StepFailed(f"muniment {' '.join(command)}: {done.stdout}{done.stderr}")
         for line in done.stdout.splitlines():
