@@ -142,6 +142,7 @@ async def bare_recall(
     statement = load_statements()["recall"]
     values = {
         **filter_values(MemoryFilter()),
+        "unrestricted": True,
         "tenant_id": tenant_id,
         "scope_id": scope_id,
         "scope_no": scope_no,

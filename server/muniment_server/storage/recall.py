@@ -11,9 +11,9 @@ from pgvector import HalfVector
 from muniment_server.domain.model import MemoryFilter, Revision
 
 from .database import UnitOfWork
-from .memories import filter_values, to_revision
+from .memories import filter_values, is_unrestricted, to_revision
 
-RECALL_SETTINGS = {"enable_nestloop": "off"}
+RECALL_SETTINGS = {"enable_nestloop": "off", "plan_cache_mode": "force_generic_plan"}
 """Settings of the transaction that runs the statement; see sql/recall.sql."""
 
 
@@ -66,9 +66,11 @@ async def recall(
     now: datetime,
 ) -> RecallRows:
     """Find the best `fetch` memories of a scope; see sql/recall.sql for what is counted and scored."""
+    values = filter_values(restriction)
     rows = await work.fetch(
         "recall",
-        **filter_values(restriction),
+        **values,
+        unrestricted=is_unrestricted(values),
         scope_id=scope_id,
         scope_no=scope_no,
         agent=agent,

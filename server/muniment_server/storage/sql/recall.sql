@@ -12,27 +12,28 @@ WITH scoped AS MATERIALIZED (
            m.expire_time <= %(now)s AS expired,
            (m.agent IS NULL OR m.agent = %(agent)s)
                AND (m.session IS NULL OR m.session = %(session)s)
-               AND (%(kinds)s::smallint[] IS NULL OR m.kind = ANY(%(kinds)s::smallint[]))
-               AND (%(source_types)s::smallint[] IS NULL OR m.source_type = ANY(%(source_types)s::smallint[]))
-               AND m.trust >= %(min_trust)s
-               AND (%(slots)s::text[] IS NULL OR m.slot = ANY(%(slots)s::text[]))
-               AND (%(origin_sessions)s::text[] IS NULL OR m.origin_session = ANY(%(origin_sessions)s::text[]))
-               AND (%(tags_any)s::text[] IS NULL OR m.tags && %(tags_any)s::text[])
-               AND (%(tags_all)s::text[] IS NULL OR m.tags @> %(tags_all)s::text[])
-               AND (%(tags_none)s::text[] IS NULL OR NOT m.tags && %(tags_none)s::text[])
-               AND (%(properties)s::jsonpath IS NULL
-                    OR coalesce(jsonb_path_match(m.properties, %(properties)s::jsonpath, '{}', true), false))
-               AND (%(create_start)s::timestamptz IS NULL OR m.create_time >= %(create_start)s)
-               AND (%(create_end)s::timestamptz IS NULL OR m.create_time < %(create_end)s)
-               AND (%(valid_overlap_start)s::timestamptz IS NULL
-                    OR m.valid_to IS NULL OR m.valid_to > %(valid_overlap_start)s)
-               AND (%(valid_overlap_end)s::timestamptz IS NULL
-                    OR m.valid_from IS NULL OR m.valid_from < %(valid_overlap_end)s)
-               AND (%(valid_start_from)s::timestamptz IS NULL OR m.valid_from >= %(valid_start_from)s)
-               AND (%(valid_start_to)s::timestamptz IS NULL OR m.valid_from < %(valid_start_to)s)
-               AND (%(valid_at)s::timestamptz IS NULL
-                    OR ((m.valid_from IS NULL OR m.valid_from <= %(valid_at)s)
-                        AND (m.valid_to IS NULL OR m.valid_to > %(valid_at)s)))
+               AND (%(unrestricted)s OR (
+                   (%(kinds)s::smallint[] IS NULL OR m.kind = ANY(%(kinds)s::smallint[]))
+                   AND (%(source_types)s::smallint[] IS NULL OR m.source_type = ANY(%(source_types)s::smallint[]))
+                   AND m.trust >= %(min_trust)s
+                   AND (%(slots)s::text[] IS NULL OR m.slot = ANY(%(slots)s::text[]))
+                   AND (%(origin_sessions)s::text[] IS NULL OR m.origin_session = ANY(%(origin_sessions)s::text[]))
+                   AND (%(tags_any)s::text[] IS NULL OR m.tags && %(tags_any)s::text[])
+                   AND (%(tags_all)s::text[] IS NULL OR m.tags @> %(tags_all)s::text[])
+                   AND (%(tags_none)s::text[] IS NULL OR NOT m.tags && %(tags_none)s::text[])
+                   AND (%(properties)s::jsonpath IS NULL
+                        OR coalesce(jsonb_path_match(m.properties, %(properties)s::jsonpath, '{}', true), false))
+                   AND (%(create_start)s::timestamptz IS NULL OR m.create_time >= %(create_start)s)
+                   AND (%(create_end)s::timestamptz IS NULL OR m.create_time < %(create_end)s)
+                   AND (%(valid_overlap_start)s::timestamptz IS NULL
+                        OR m.valid_to IS NULL OR m.valid_to > %(valid_overlap_start)s)
+                   AND (%(valid_overlap_end)s::timestamptz IS NULL
+                        OR m.valid_from IS NULL OR m.valid_from < %(valid_overlap_end)s)
+                   AND (%(valid_start_from)s::timestamptz IS NULL OR m.valid_from >= %(valid_start_from)s)
+                   AND (%(valid_start_to)s::timestamptz IS NULL OR m.valid_from < %(valid_start_to)s)
+                   AND (%(valid_at)s::timestamptz IS NULL
+                        OR ((m.valid_from IS NULL OR m.valid_from <= %(valid_at)s)
+                            AND (m.valid_to IS NULL OR m.valid_to > %(valid_at)s)))))
                AS matching
     FROM memory m
     WHERE m.tenant_id = %(tenant_id)s AND m.scope_id = %(scope_id)s
