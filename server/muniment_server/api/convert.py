@@ -5,6 +5,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -36,6 +37,7 @@ from muniment_server.domain.statement import check_text
 from muniment_server.embedding.base import EmbeddingModel
 
 MAX_ATTRIBUTES_BYTES = 8_192
+_LARGEST_WHOLE = 2.0**53
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _MICROSECOND = timedelta(microseconds=1)
 _LAST = datetime.max.replace(tzinfo=UTC)
@@ -128,10 +130,22 @@ def _properties(values: Mapping[str, memory_pb2.PropertyValue], path: str) -> di
     return found
 
 
+def _whole(value: Any) -> Any:
+    """JSON in its shortest form: whole numbers without a fraction, as other languages write them."""
+    if isinstance(value, dict):
+        return {key: _whole(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_whole(one) for one in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _LARGEST_WHOLE:
+        # Minus zero has no whole form.
+        return int(value) if value or math.copysign(1, value) > 0 else value
+    return value
+
+
 def _attributes(message: Struct, path: str) -> str:
     try:
         text = json.dumps(
-            json_format.MessageToDict(message),
+            _whole(json_format.MessageToDict(message)),
             ensure_ascii=False,
             separators=(",", ":"),
             sort_keys=True,

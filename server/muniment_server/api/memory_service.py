@@ -13,8 +13,11 @@ from muniment_server.application.recall import DEFAULT_LIMIT, LEGS, RecallComman
 from muniment_server.application.services import Services
 from muniment_server.application.supersede import SupersedeCommand, Superseded, supersede
 from muniment_server.application.write import WriteCommand, Written, write
+from muniment_server.domain.errors import RequestTooLarge
 from muniment_server.domain.model import ErasureTarget, RetrievalLeg
 from muniment_server.identity.principal import current_call
+
+MAX_ANSWER_BYTES = 3_670_016
 
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
@@ -42,11 +45,15 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
         )
 
         def encode(written: Written) -> bytes:
-            return memory_service_pb2.WriteResponse(
+            response = memory_service_pb2.WriteResponse(
                 results=answers.write_results(written.results),
                 consistency_token=answers.token(written.consistency_token),
                 request_id=request.request_id,
             ).SerializeToString()
+            # Said before anything is stored: a write that was done must be answered.
+            if len(response) > MAX_ANSWER_BYTES:
+                raise RequestTooLarge(MAX_ANSWER_BYTES, len(response))
+            return response
 
         return memory_service_pb2.WriteResponse.FromString(
             await write(services, current_call(), command, encode)

@@ -28,13 +28,12 @@ from .consistency import check_token, issue_token
 from .scoping import bind_scope, in_reach, read_label, reading_key
 from .sealing import is_genuine, open_content
 from .services import Services
-from .views import to_memory, tombstone
+from .views import to_memory, tombstone, weight
 
 MAX_REVISIONS = 100
 DEFAULT_PAGE = 100
 MAX_PAGE = 1_000
 MAX_PAGE_BYTES = 3_500_000
-_MEMORY_OVERHEAD = 2_048
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +141,7 @@ async def _replace_time(work: UnitOfWork, current: Revision, revisions: list[Mem
 
 
 def _weight(memory: Memory | None) -> int:
-    if memory is None:
-        return 0
-    return _MEMORY_OVERHEAD + 2 * len((memory.content or "").encode()) + len(memory.attributes or "")
+    return 0 if memory is None else weight(memory)
 
 
 def _kind(row: ScopeRow | None) -> ScopeKind:

@@ -41,14 +41,13 @@ from .preparing import given_vector
 from .scoping import EpochChanged, bind_scope, reading_key, scope_number
 from .sealing import is_genuine, open_content
 from .services import Services
-from .views import to_memory
+from .views import to_memory, weight
 
 _analyzer = Analyzer()
 DEFAULT_LIMIT = 10
 MAX_ANSWER_BYTES = 3_500_000
 TOKENIZER = "estimate-1"
 _SPARE = 5
-_MEMORY_OVERHEAD = 2_048
 _EMBED_SHARE = 0.6
 ACTIVE = MemoryFilter()
 LEGS = (RetrievalLeg.VECTOR, RetrievalLeg.LEXICAL)
@@ -413,19 +412,16 @@ def _compose(
     ranked: list[Ranked] = []
     size = 0
     for candidate, content, attributes in genuine[: command.limit]:
-        size += len(content.encode()) * 2 + len(attributes or "") + _MEMORY_OVERHEAD
+        memory = to_memory(
+            tenant_key, candidate.revision, command.scope.kind, command.scope.label, content, attributes
+        )
+        # A content may stand in the packed context as well.
+        size += weight(memory) + len(content.encode())
         if ranked and size > MAX_ANSWER_BYTES:
             break
         ranked.append(
             Ranked(
-                memory=to_memory(
-                    tenant_key,
-                    candidate.revision,
-                    command.scope.kind,
-                    command.scope.label,
-                    content,
-                    attributes,
-                ),
+                memory=memory,
                 rank=len(ranked) + 1,
                 score=candidate.score,
                 legs=_leg_scores(candidate, query),

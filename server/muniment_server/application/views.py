@@ -6,6 +6,12 @@ from uuid import UUID
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.model import Memory, MemoryState, Provenance, Revision, Scope, ScopeKind, Validity
 
+_FRAME = 768
+"""Ids, times, numbers, the reasons of a score, and the lengths of all that is not counted one by one."""
+_LABEL_FRAME = 24
+_STRUCT_BYTES = 6
+"""Of a Struct per byte of its JSON at most: a digit and a comma are a number of eleven bytes."""
+
 
 def etag(key: TenantKey, memory_id: UUID, revision: int) -> str:
     """The opaque mark of a revision."""
@@ -56,3 +62,17 @@ def to_memory(
 def tombstone(memory_id: UUID, erase_time: datetime) -> Memory:
     """What is left of an erased memory."""
     return Memory(memory_id, MemoryState.ERASED, erase_time=erase_time)
+
+
+def weight(memory: Memory) -> int:
+    """What a memory takes of an answer at most, in bytes."""
+    texts = [memory.content, memory.slot, *memory.tags, *memory.properties]
+    texts += [value for value in memory.properties.values() if isinstance(value, str)]
+    if memory.scope is not None:
+        texts += [memory.scope.label, memory.scope.agent, memory.scope.session]
+    if memory.provenance is not None:
+        provenance = memory.provenance
+        texts += [provenance.source_ref, provenance.session, provenance.author, provenance.author_agent]
+    weighed = sum(len(text.encode()) for text in texts if text is not None)
+    attributes = _STRUCT_BYTES * len(memory.attributes.encode()) if memory.attributes else 0
+    return _FRAME + _LABEL_FRAME * (len(memory.tags) + len(memory.properties)) + weighed + attributes
