@@ -51,6 +51,9 @@ _SOURCES = {
 _ESCAPED = re.compile(
     "[<>\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
+_ESCAPED_RUN = re.compile(f"{_ESCAPED.pattern}+")
+_RUN = re.compile("[A-Za-z0-9]+")
+_PLAIN = re.compile("[A-Za-z0-9 ]+")
 _FINAL_STOPS = ".!。！．…"
 
 
@@ -99,6 +102,10 @@ def pack(items: Iterable[PackItem], token_budget: int) -> PackedContext:
     reported: list[tuple[PackItem, str]] = []
     over_budget: list[UUID] = []
     for item in kept:
+        # Rendering and counting what cannot fit anyway would take seconds with many long contents.
+        if used + least_tokens(item.content) > token_budget:
+            over_budget.append(item.memory_id)
+            continue
         low = item.trust < TrustLevel.MEDIUM
         line = _line(item)
         cost = estimate_tokens(line) + 1
@@ -151,6 +158,16 @@ def _line(item: PackItem) -> str:
 
 def _quoted(content: str) -> str:
     return _ESCAPED.sub(_escape, json.dumps(content, ensure_ascii=False))
+
+
+def least_tokens(content: str) -> int:
+    """A quick bound from below of what `estimate_tokens` gives for a content as a quoted string."""
+    escaped = sum(map(len, _ESCAPED_RUN.findall(content)))
+    runs = len(_RUN.findall(content))
+    other = len(_PLAIN.sub("", content))
+    plain = len(content) - other - content.count(" ")
+    # An escape is six tokens, but a run of letters behind it can become a part of it.
+    return other + 5 * escaped + max(runs - escaped, plain // 4)
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -22,7 +22,7 @@ _PIECES = re.compile(
     r"(?P<word>[A-Za-z]+)(?![A-Za-z0-9])"
     r"|(?P<mixed>[A-Za-z0-9]+)"
     r"|(?P<space> +)"
-    r"|(?P<single>[\x00-\x7f\x80-\u04ff])"
+    r"|(?P<single>[\x00-\x1f!-/:-@\[-`{-\u04ff]+)"
     r"|(?P<two>[\u0500-\u07ff]+)"
     r"|(?P<cjk>[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef]+)"
     r"|(?P<three>[\u0800-\uffff]+)"
