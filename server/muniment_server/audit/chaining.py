@@ -118,7 +118,7 @@ async def seal_batch(
         batch.last = waiting[-1].event_id
     if links:
         chained = [event for event in waiting if event.event_id not in set(forged)]
-        await append(work, links, chained)
+        await append(work, links)
         batch.head = ChainHead(links[-1].sequence, links[-1].digest)
         batch.chained = len(links)
         batch.scopes = await _moved_scopes(work, chained)
@@ -178,7 +178,7 @@ async def _moved_scopes(work: UnitOfWork, chained: Sequence[Waiting]) -> list[Sc
     changing = [event for event in chained if event.action in CHANGING]
     moved = {event.scope_id for event in changing if event.scope_id is not None}
     # An erasure by ids may reach into several scopes; then the event names none.
-    scattered = [memory_id for event in changing if event.scope_id is None for memory_id in event.memory_ids]
+    scattered = [event.event_id for event in changing if event.scope_id is None]
     if scattered:
         moved.update(await scopes_of_erased(work, scattered))
     return await scope_heads(work, sorted(moved)) if moved else []

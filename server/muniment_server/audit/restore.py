@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
-from muniment_server.application.scoping import sealed_scope
+from muniment_server.application.scoping import scope_number, sealed_scope
 from muniment_server.crypto.key_store import NO_TENANT, Head, HeadKind, KeyStore
 from muniment_server.crypto.set_digest import SetDigest
 from muniment_server.crypto.tenant_key import TenantKey
@@ -122,7 +122,7 @@ async def _erase_again(
 ) -> list[UUID]:
     """Remove what nobody can read any more, and move the scope to the epoch after the destroyed ones."""
     scope: ScopeRow = (await lock_scopes(work, [scope_id]))[scope_id]
-    removed = await remove_scope(work, scope_id, scope.scope_no)
+    removed = await remove_scope(work, scope_id, {scope_number(scope_id), scope.scope_no})
     key = await store.scope_key(work.tenant_id, scope_id, destroyed + 1, create=True)
     after = replace(
         scope,

@@ -68,7 +68,7 @@ class Sealer:
         keys: KeyRing,
         *,
         clock: Callable[[], datetime] = _utc_now,
-        delay: float = 0.075,
+        delay: float = 0.1,
         sweep_interval: float = 30.0,
         batch_size: int = 250,
         rule: CheckpointRule | None = None,

@@ -36,7 +36,6 @@ class Waiting:
     event_id: UUID
     action: int
     scope_id: UUID | None
-    memory_ids: Sequence[UUID]
     payload: bytes
     mac: bytes
 
@@ -95,7 +94,6 @@ async def waiting_events(work: UnitOfWork, after: UUID | None, limit: int) -> li
             event_id=row["event_id"],
             action=row["action"],
             scope_id=row["scope_id"],
-            memory_ids=row["memory_ids"],
             payload=bytes(row["payload"]),
             mac=bytes(row["mac"]),
         )
@@ -110,8 +108,8 @@ async def count_waiting(work: UnitOfWork) -> int:
     return count
 
 
-async def append(work: UnitOfWork, links: Sequence[Link], events: Sequence[Waiting]) -> None:
-    """Queue the links of waiting events (in the same order), whose head is locked, and move the head."""
+async def append(work: UnitOfWork, links: Sequence[Link]) -> None:
+    """Queue the links of waiting events, whose head is locked, and move the head."""
     event_ids = [link.event_id for link in links]
     await work.send(
         "chain_insert",
@@ -119,13 +117,7 @@ async def append(work: UnitOfWork, links: Sequence[Link], events: Sequence[Waiti
         event_ids=event_ids,
         digests=[link.digest for link in links],
     )
-    named = [(memory_id, event.event_id) for event in events for memory_id in event.memory_ids]
-    if named:
-        await work.send(
-            "chain_memory_insert",
-            memory_ids=[memory_id for memory_id, _ in named],
-            event_ids=[event_id for _, event_id in named],
-        )
+    await work.send("chain_memory_insert", event_ids=event_ids)
     await work.send("chain_queue_delete", event_ids=event_ids)
     await work.send("chain_head_advance", sequence=links[-1].sequence, digest=links[-1].digest)
 
@@ -202,9 +194,9 @@ async def scopes_behind(
     return [(row["scope_id"], row["anchored"], row["generation"]) for row in rows]
 
 
-async def scopes_of_erased(work: UnitOfWork, memory_ids: Sequence[UUID]) -> list[UUID]:
-    """The scopes that erased memories stood in."""
-    rows = await work.fetch("tombstone_scopes", memory_ids=list(memory_ids))
+async def scopes_of_erased(work: UnitOfWork, event_ids: Sequence[UUID]) -> list[UUID]:
+    """The scopes that the memories stood in which events of erasures name."""
+    rows = await work.fetch("tombstone_scopes", event_ids=list(event_ids))
     return [row["scope_id"] for row in rows]
 
 

@@ -1,6 +1,6 @@
 -- Events that wait for their place in the chain, in the order of their ids. One that has a place already
 -- is left out, however it came back into the queue.
-SELECT e.event_id, e.action, e.scope_id, e.memory_ids, e.payload, e.mac
+SELECT e.event_id, e.action, e.scope_id, e.payload, e.mac
 FROM audit_queue q
 JOIN audit_event e ON e.tenant_id = %(tenant_id)s AND e.event_id = q.event_id
 WHERE q.tenant_id = %(tenant_id)s AND (%(after)s::uuid IS NULL OR q.event_id > %(after)s::uuid)
