@@ -1,8 +1,8 @@
 """Waiting as long as the service asks.
 
-gRPC itself repeats what failed with UNAVAILABLE, as the contract's service config says. It does not know
-RetryInfo, though: a service that asks for a second sees all attempts of the config within that second.
-What is left of the deadline is used here to ask again when the service said to.
+gRPC itself repeats what failed with UNAVAILABLE, as the contract's service config says, and waits as long as
+the trailer `grpc-retry-pushback-ms` asks for. Its attempts may be used up or throttled, and a proxy may drop
+the trailer; gRPC does not know RetryInfo. What is left of the deadline is used here to ask again after it.
 """
 
 import random

@@ -8,6 +8,7 @@ then the other details; ErrorInfo always stays.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any, Final, NoReturn
 
 import grpc
@@ -21,8 +22,12 @@ from muniment_server.domain.errors import Internal, MunimentError
 DOMAIN: Final = "muniment.dev"
 MAX_STATUS_BYTES: Final = 4096
 DETAILS_KEY: Final = "grpc-status-details-bin"
+PUSHBACK_KEY: Final = "grpc-retry-pushback-ms"
+"""What gRPC's own retries go by: they know nothing of RetryInfo."""
 
 _MAX_METADATA_VALUE: Final = 256
+_RETRYABLE: Final = frozenset({"UNAVAILABLE", "RESOURCE_EXHAUSTED"})
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def to_status(error: MunimentError, trace_id: str | None = None) -> status_pb2.Status:
@@ -59,8 +64,20 @@ async def abort_with_status(
 ) -> NoReturn:
     """End the call with the error's status. Raises grpc's AbortError, as `context.abort` does."""
     status = to_status(error, trace_id)
-    trailing = (*(context.trailing_metadata() or ()), *trailers, (DETAILS_KEY, status.SerializeToString()))
+    trailing = (
+        *(context.trailing_metadata() or ()),
+        *trailers,
+        *_pushback(error),
+        (DETAILS_KEY, status.SerializeToString()),
+    )
     await context.abort(grpc.StatusCode[error.code], error.message, trailing)
+
+
+def _pushback(error: MunimentError) -> list[tuple[str, str]]:
+    if error.retry_delay is None or error.code not in _RETRYABLE:
+        return []
+    # Upwards: a client that comes back a fraction too early is only refused again.
+    return [(PUSHBACK_KEY, str(-(-error.retry_delay // _MILLISECOND)))]
 
 
 def _pack(message: Message) -> any_pb2.Any:

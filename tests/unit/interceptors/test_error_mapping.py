@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import grpc
@@ -75,6 +76,59 @@ async def test_error_of_the_domain_arrives_whole() -> None:
         assert len(dict(failure.trailers)["muniment-request-id"]) == 32
         failure = await _failure(rpc, reasons.Overloaded(retry_delay=timedelta(milliseconds=250)))
         assert failure.details["RetryInfo"].retry_delay.ToMilliseconds() == 250
+
+
+_RETRIES = {
+    "methodConfig": [
+        {
+            "name": [{"service": "muniment.v1.MemoryService"}],
+            "retryPolicy": {
+                "maxAttempts": 4,
+                "initialBackoff": "0.01s",
+                "maxBackoff": "0.01s",
+                "backoffMultiplier": 1,
+                "retryableStatusCodes": ["UNAVAILABLE", "RESOURCE_EXHAUSTED"],
+            },
+        }
+    ]
+}
+
+
+@pytest.mark.parametrize("kind", [reasons.DatabaseUnavailable, reasons.Overloaded])
+async def test_grpcs_own_retries_wait_as_long_as_they_are_asked_to(kind: Any) -> None:
+    """A plain channel that knows nothing of RetryInfo, with a backoff of ten milliseconds of its own."""
+    attempts: list[float] = []
+
+    async def refuses_twice(_request: Any, _context: Any) -> Any:
+        attempts.append(asyncio.get_running_loop().time())
+        if len(attempts) < 3:
+            raise kind(retry_delay=timedelta(milliseconds=350))
+        return memory_service_pb2.RecallResponse(recall_id="here")
+
+    options = (("grpc.service_config", json.dumps(_RETRIES)), ("grpc.use_local_subchannel_pool", 1))
+    async with serving(channel_options=options) as rpc:
+        rpc.handlers.custom["Recall"] = refuses_twice
+        assert (await rpc.call("Recall")).recall_id == "here"
+    pauses = [later - earlier for earlier, later in pairwise(attempts)]
+    assert len(pauses) == 2
+    assert all(0.35 <= pause < 1.5 for pause in pauses), pauses
+
+
+@pytest.mark.parametrize(
+    ("error", "pushback"),
+    [
+        (reasons.DatabaseUnavailable(), "500"),
+        (reasons.ShuttingDown(retry_delay=timedelta(microseconds=1500)), "2"),
+        (reasons.QuotaExceeded("items", 3, timedelta(seconds=2)), "2000"),
+        (reasons.QuotaExceeded("items", 3), None),
+        (reasons.MemoryNotFound("m-1"), None),
+    ],
+)
+async def test_the_pushback_is_the_retry_info(error: reasons.MunimentError, pushback: str | None) -> None:
+    async with serving() as rpc:
+        failure = await _failure(rpc, error)
+    assert dict(failure.trailers).get("grpc-retry-pushback-ms") == pushback
+    assert ("RetryInfo" in failure.details) == (pushback is not None)
 
 
 async def test_error_inside_a_task_group_is_found() -> None:
