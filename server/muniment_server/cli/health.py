@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from . import reach
 from .output import CommandError
 
 if TYPE_CHECKING:
@@ -56,8 +57,7 @@ def own_address(settings: "Settings") -> str:
     """Where a server with these settings can be reached from its own machine. Raises CommandError."""
     if settings.port == 0:
         raise CommandError("MUNIMENT_LISTEN chooses any free port; name the one in use with --target.")
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
-    return f"[{host}]:{settings.port}" if ":" in host else f"{host}:{settings.port}"
+    return reach.address(reach.dialled(settings.host), settings.port)
 
 
 def _channel(settings: "Settings", address: str, timeout: float) -> "grpc.Channel":
@@ -73,23 +73,6 @@ def _channel(settings: "Settings", address: str, timeout: float) -> "grpc.Channe
     except (OSError, ValueError):
         raise CommandError(f"{address} does not answer (TLS).") from None
     pair = own if settings.tls_client_ca_file is not None else (None, None)
+    name = reach.names_of(shown.encode())[0]
     credentials = grpc.ssl_channel_credentials(shown.encode(), pair[0], pair[1])
-    return grpc.secure_channel(address, credentials, (("grpc.ssl_target_name_override", _name(shown)),))
-
-
-def _name(certificate: str) -> str:
-    """A name that the certificate is good for."""
-    from cryptography import x509
-
-    parsed = x509.load_pem_x509_certificate(certificate.encode())
-    try:
-        names = parsed.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except x509.ExtensionNotFound:
-        names = None
-    if names is not None:
-        for name in names.get_values_for_type(x509.DNSName):
-            return name.replace("*.", "any.")
-        for address in names.get_values_for_type(x509.IPAddress):
-            return str(address)
-    common = parsed.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
-    return str(common[0].value) if common else "localhost"
+    return grpc.secure_channel(address, credentials, (("grpc.ssl_target_name_override", name),))

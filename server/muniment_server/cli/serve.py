@@ -1,20 +1,26 @@
 """`muniment serve`: the service."""
 
+import json
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from . import reach
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from muniment_server.bootstrap import Installation
     from muniment_server.config import Settings
     from muniment_server.grpc_server import GrpcServer
 
 
 _EXAMPLE = (
-    "python -c 'import muniment; m = muniment.connect_sync(); "
+    "import muniment; m = muniment.connect_sync({connection}); "
     'm.write("Ada drinks green tea, never coffee.", subject="ada", kind="preference"); '
-    'print(m.recall("What does Ada drink?", subject="ada", token_budget=200).context)\''
+    'print(m.recall("What does Ada drink?", subject="ada", token_budget=200).context)'
 )
 
 
@@ -43,8 +49,8 @@ def serve(
 
 def greeting(settings: "Settings", installation: "Installation", port: int) -> list[str]:
     """What the operator reads when the service listens; the development key only when it is new."""
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    address = f"{host}:{port}"
+    address = reach.address(settings.host, port)
+    target = reach.address(reach.dialled(settings.host), port)
     lines = [f"Muniment serves on {address} ({'TLS' if settings.tls else 'plaintext'})."]
     if installation.embedded is not None:
         lines.append(f"Everything is kept in {installation.embedded.home}.")
@@ -59,10 +65,49 @@ def greeting(settings: "Settings", installation: "Installation", port: int) -> l
             f"It is shown this once, and kept in {key.path} for you alone.",
             "Try it from another terminal:",
             "",
-            f"    export MUNIMENT_TARGET={address} MUNIMENT_TENANT={key.tenant}",
+            f"    export MUNIMENT_TARGET={target} MUNIMENT_TENANT={key.tenant}",
             f'    export MUNIMENT_API_KEY="$(cat {shlex.quote(str(key.path))})"',
-            f"    {_EXAMPLE}",
+            f"    python -c {shlex.quote(_EXAMPLE.format(connection=_connection(settings)))}",
             "",
+            *_certificates(settings),
             f"Not wanted any more: muniment keys revoke {key.public_id}",
+        ]
+    return lines
+
+
+def _connection(settings: "Settings") -> str:
+    """What the Python client has to be told to reach this server from its own machine."""
+    host = reach.dialled(settings.host)
+    if settings.tls_cert_file is None:
+        return "" if reach.is_loopback(host) else "insecure=True"
+    given = [("root_certificates", str(settings.tls_cert_file.absolute()))]
+    if settings.tls_client_ca_file is not None:
+        given += [("certificate", "client.crt"), ("private_key", "client.key")]
+    names = _names(settings.tls_cert_file)
+    if names and host not in names:
+        given.append(("server_name", names[0]))
+    return f"tls=muniment.TLS({', '.join(f'{name}={json.dumps(value)}' for name, value in given)})"
+
+
+def _names(certificate: Path) -> "Sequence[str]":
+    try:
+        return reach.names_of(certificate.read_bytes())
+    except (OSError, ValueError):
+        # Read and served with already: nothing that the greeting may fail for.
+        return []
+
+
+def _certificates(settings: "Settings") -> list[str]:
+    """What else has to be said about certificates."""
+    lines = []
+    if settings.tls_client_ca_file is not None:
+        lines.append(
+            "client.crt and client.key stand for a certificate of your own, signed by the authority in "
+            f"{settings.tls_client_ca_file}."
+        )
+    if settings.tls:
+        lines += [
+            "Clients elsewhere trust the authority that signed the certificate, and connect by a name in it.",
+            "",
         ]
     return lines
