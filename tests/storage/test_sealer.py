@@ -320,6 +320,30 @@ async def test_a_chained_event_that_is_queued_again_stays_where_it_is(bench: Ben
     bench.assert_chained(first + second)
 
 
+async def test_a_link_or_signature_planted_ahead_is_no_place_to_hide(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    sealer = bench.sealer()
+    await bench.record(1)
+    assert await sealer.settle(bench.tenant_id)
+    bench.database.execute(
+        "INSERT INTO audit_checkpoint SELECT tenant_id, 4000000000, digest, create_time, signing_key,"
+        " signature FROM audit_checkpoint"
+    )
+    bench.database.execute("UPDATE audit_checkpoint SET create_time = 'infinity'")
+    await bench.record(1)
+    assert await sealer.settle(bench.tenant_id)
+    assert bench.database.row("SELECT count(*) AS n FROM audit_checkpoint WHERE sequence = 2")["n"] == 1
+    await bench.record(1)
+    bench.database.execute(
+        "INSERT INTO audit_chain SELECT tenant_id, 3, event_id, sha256('x') FROM audit_queue"
+    )
+    await bench.record(1)
+    assert not await sealer.settle(bench.tenant_id)
+    assert "nobody of ours made" in caplog.text
+    assert bench.count("audit_queue") == 2
+
+
 async def test_large_batches_are_hashed_beside_the_event_loop(bench: Bench) -> None:
     ids = await bench.record(40, note="x" * 20_000)
     sealer = bench.sealer()

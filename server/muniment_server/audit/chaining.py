@@ -56,11 +56,14 @@ class CheckpointRule:
     interval: timedelta = timedelta(seconds=1)
     every: int = 100
 
-    def is_due(self, now: datetime, sequence: int, last: tuple[int, datetime] | None) -> bool:
+    def is_due(self, now: datetime, sequence: int, last: tuple[int, datetime | None] | None) -> bool:
         """Whether the chain at `sequence` should be signed, given place and time of the last signature."""
         if last is None:
             return sequence > 0
-        return sequence > last[0] and (sequence - last[0] >= self.every or now - last[1] >= self.interval)
+        place, time = last
+        if sequence <= place:
+            return False
+        return sequence - place >= self.every or time is None or now - time >= self.interval
 
 
 @dataclass(slots=True)
@@ -122,7 +125,7 @@ async def seal_batch(
         batch.head = ChainHead(links[-1].sequence, links[-1].digest)
         batch.chained = len(links)
         batch.scopes = await _moved_scopes(work, chained)
-    last = await newest_checkpoint(work)
+    last = await newest_checkpoint(work, batch.head.sequence)
     unsigned = batch.head.sequence > (last[0] if last else 0)
     if unsigned and (rule is None or rule.is_due(now, batch.head.sequence, last)):
         await sign(work, signing, batch.head, now)

@@ -19,7 +19,7 @@ from muniment_server.crypto.key_ring import KeyRing
 from muniment_server.crypto.key_store import Head, HeadKind
 from muniment_server.crypto.signing import SigningKey
 from muniment_server.storage.audit_chain import digests_at, lock_head, read_state, scope_heads, tenants
-from muniment_server.storage.database import Database
+from muniment_server.storage.database import Database, UniqueConflict
 from muniment_server.telemetry import names
 from muniment_server.telemetry.instruments import metrics
 from muniment_server.telemetry.logs import describe_exception
@@ -193,6 +193,10 @@ class Sealer:
             except ChainBehindAnchor as error:
                 self._fall_behind(tenant_id, error.anchored, error.found)
             except Exception as error:  # noqa: BLE001 - the loop goes on; the events stay queued
+                if isinstance(error, UniqueConflict) and tenant_id not in self._failures:
+                    # Somebody else's link stands in the place of the next one.
+                    metrics().integrity_violation()
+                    _log.error("tenant %s: the audit chain has links that nobody of ours made", tenant_id)
                 self._fail(tenant_id, error)
             else:
                 self._failures.pop(tenant_id, None)

@@ -146,10 +146,12 @@ async def insert_checkpoint(work: UnitOfWork, checkpoint: Checkpoint) -> None:
     )
 
 
-async def newest_checkpoint(work: UnitOfWork) -> tuple[int, datetime] | None:
-    """Place and time of the last signed state."""
-    row = await work.fetch_one("checkpoint_newest")
-    return (row["sequence"], row["create_time"]) if row else None
+async def newest_checkpoint(work: UnitOfWork, through: int) -> tuple[int, datetime | None] | None:
+    """Place and time of the last signed state up to a place; None for a time that nobody of ours stored."""
+    row = await work.fetch_one("checkpoint_newest", through=through)
+    if row is None:
+        return None
+    return row["sequence"], row["create_time"] if isinstance(row["create_time"], datetime) else None
 
 
 async def checkpoints(work: UnitOfWork, after: int, last: int, limit: int) -> list[Checkpoint]:
