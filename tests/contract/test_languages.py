@@ -105,9 +105,6 @@ async def test_the_end_of_a_long_text_is_found(caller: Caller, stored: Stored) -
     assert stored.count("memory") == 21
 
 
-@pytest.mark.xfail(
-    reason="a text many times longer than the average of its scope stays below the default threshold"
-)
 @pytest.mark.parametrize(("query", "legs"), FROM_THE_END[:2])
 async def test_a_rare_word_of_a_long_text_is_found_among_short_ones(
     caller: Caller, query: str, legs: list[int]

@@ -26,6 +26,8 @@ from muniment_server.embedding.cache import Embedded
 from muniment_server.embedding.errors import EmbedderOverloaded, EmbeddingError
 from muniment_server.identity.principal import CallContext
 from muniment_server.retrieval.analysis import ANALYZER_VERSION, Analyzer
+from muniment_server.telemetry import names
+from muniment_server.telemetry.spans import embeddings_span
 
 from .sealing import encrypt_content
 
@@ -104,12 +106,18 @@ async def vectors(embeddings: EmbeddingService, items: Sequence[NewMemory]) -> l
     Raises EmbedderUnavailable or Overloaded; then nothing may be stored.
     """
     wanted = [index for index, item in enumerate(items) if item.embedding is None]
-    try:
-        made = await embeddings.passages([items[index].content for index in wanted])
-    except EmbedderOverloaded:
-        raise Overloaded("embedder") from None
-    except EmbeddingError as error:
-        raise EmbedderUnavailable() from error
+    if not wanted:
+        return [ItemVector(given_vector(item.embedding or b""), EmbeddingState.READY) for item in items]
+    model = embeddings.model
+    with embeddings_span(
+        names.PROVIDER_MUNIMENT, model.name, dimensions=model.dimension, batch_size=len(wanted)
+    ):
+        try:
+            made = await embeddings.passages([items[index].content for index in wanted])
+        except EmbedderOverloaded:
+            raise Overloaded("embedder") from None
+        except EmbeddingError as error:
+            raise EmbedderUnavailable() from error
     fresh = iter(made)
     return [
         ItemVector(given_vector(item.embedding), EmbeddingState.READY)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from muniment_server.audit.events import AuditAction
 from muniment_server.crypto.errors import CiphertextInvalid, TokenInvalid
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
@@ -23,6 +24,7 @@ from muniment_server.storage.memories import (
     read_scopes,
     tombstones,
 )
+from muniment_server.telemetry.instruments import metrics
 
 from .consistency import check_token, issue_token
 from .scoping import bind_scope, in_reach, read_label, reading_key
@@ -98,14 +100,20 @@ async def get_memory(
             erased = (await tombstones(work, [memory_id])).get(memory_id)
             if erased is None or not in_reach(context, tenant_key, erased["scope_id"]):
                 raise MemoryNotFound(str(memory_id))
+            if not isinstance(erased["erase_time"], datetime):
+                raise IntegrityViolation(str(memory_id))
+            await _record_read(
+                services, context, work, tenant_key, AuditAction.GET_MEMORY, erased["scope_id"], [memory_id]
+            )
             return Found(tombstone(memory_id, erased["erase_time"]), [], 0, [], token)
         revision, contradicted = found[0]
         if not in_reach(context, tenant_key, revision.scope_id):
             raise MemoryNotFound(str(memory_id))
         row = (await read_scopes(work, [revision.scope_id])).get(revision.scope_id)
-        key, label = await _opened(services, context, row)
+        key, label = await _opened(services, context, tenant_key, row)
         memory = None if contradicted else _viewed(key, tenant_key, revision, _kind(row), label, full)
         if memory is None:
+            metrics().integrity_violation(1)
             raise IntegrityViolation(str(memory_id))
         revisions: list[Memory] = []
         broken: list[int] = []
@@ -127,8 +135,43 @@ async def get_memory(
                 else:
                     revisions.append(seen)
             older = await count_revisions(work, memory_id, last)
+            if broken:
+                await _report_broken(services, context, work, tenant_key, revision.scope_id, [memory_id])
         replace_time = await _replace_time(work, revision, revisions)
+        await _record_read(
+            services, context, work, tenant_key, AuditAction.GET_MEMORY, revision.scope_id, [memory_id]
+        )
     return Found(memory, revisions, older, broken, token, replace_time)
+
+
+async def _record_read(
+    services: Services,
+    context: CallContext,
+    work: UnitOfWork,
+    key: TenantKey,
+    action: AuditAction,
+    scope_id: UUID,
+    memory_ids: list[UUID],
+    scope: Scope | None = None,
+) -> None:
+    await services.trail.record(
+        work,
+        key,
+        context,
+        action,
+        now=services.clock(),
+        scope_id=scope_id,
+        agent=scope.agent if scope else None,
+        session=scope.session if scope else None,
+        memory_ids=memory_ids,
+        details={
+            "memories_read": {
+                "memory_ids": [str(memory_id) for memory_id in memory_ids],
+                "count": len(memory_ids),
+            }
+        },
+    )
+    services.on_recorded(context.tenant_id)
 
 
 async def _replace_time(work: UnitOfWork, current: Revision, revisions: list[Memory]) -> datetime | None:
@@ -150,7 +193,9 @@ def _kind(row: ScopeRow | None) -> ScopeKind:
     return row.kind
 
 
-async def _opened(services: Services, context: CallContext, row: ScopeRow | None) -> tuple[ScopeKey, str]:
+async def _opened(
+    services: Services, context: CallContext, tenant_key: TenantKey, row: ScopeRow | None
+) -> tuple[ScopeKey, str]:
     """The key and the label of a scope that a memory was found in. Raises IntegrityViolation."""
     if row is None:
         raise IntegrityViolation()
@@ -161,7 +206,8 @@ async def _opened(services: Services, context: CallContext, row: ScopeRow | None
         label = read_label(key, row)
     except (CiphertextInvalid, ValueError):
         label = None
-    if label is None:
+    # The id comes from kind and label, and the memory's seal holds the id.
+    if label is None or tenant_key.scope_id(int(row.kind), label) != row.scope_id:
         raise IntegrityViolation()
     return key, label
 
@@ -209,11 +255,8 @@ async def list_page(
             after_id=after,
             limit=size + 1,
         )
-        key = (
-            await reading_key(services.keys, context.tenant_id, scope_id, rows[0][0].key_epoch)
-            if rows
-            else None
-        )
+        row = (await read_scopes(work, [scope_id])).get(scope_id) if rows else None
+        key = await reading_key(services.keys, context.tenant_id, scope_id, row.key_epoch if row else None)
         used = 0
         for index, (revision, contradicted) in enumerate(rows):
             memory = (
@@ -233,6 +276,16 @@ async def list_page(
                 memories.append(memory)
         if broken:
             await _report_broken(services, context, work, tenant_key, scope_id, broken)
+        await _record_read(
+            services,
+            context,
+            work,
+            tenant_key,
+            AuditAction.LIST_MEMORIES,
+            scope_id,
+            [memory.memory_id for memory in memories],
+            scope,
+        )
     next_token = ""
     if more and last is not None:
         next_token = tenant_key.seal_token(last.bytes, binding)

@@ -14,7 +14,13 @@ from muniment_server.audit.events import AuditAction, to_millionths
 from muniment_server.crypto.errors import CiphertextInvalid
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
-from muniment_server.domain.errors import FieldViolation, InvalidRequest, MunimentError, Unimplemented
+from muniment_server.domain.errors import (
+    FieldViolation,
+    IntegrityViolation,
+    InvalidRequest,
+    MunimentError,
+    Unimplemented,
+)
 from muniment_server.domain.ids import new_id
 from muniment_server.domain.model import Memory, MemoryFilter, RetrievalLeg, Scope
 from muniment_server.domain.packing import PackedContext, PackItem, pack
@@ -23,6 +29,7 @@ from muniment_server.embedding.errors import EmbeddingError
 from muniment_server.identity.principal import CallContext
 from muniment_server.retrieval.analysis import Analyzer
 from muniment_server.storage.database import UnitOfWork
+from muniment_server.storage.memories import read_scopes
 from muniment_server.storage.recall import RECALL_SETTINGS, Candidate, RecallRows
 from muniment_server.storage.recall import recall as find
 from muniment_server.telemetry import names
@@ -182,6 +189,8 @@ async def recall(services: Services, context: CallContext, command: RecallComman
         epoch: int | None = None
         while True:
             key = await reading_key(services.keys, context.tenant_id, scope_id, epoch)
+            if key is None:
+                key = await _only_key(services, context, scope_id)
             query = _aim(services, command, key, embedded)
             try:
                 answer = await _answer(services, context, command, tenant_key, key, scope_id, query)
@@ -193,14 +202,28 @@ async def recall(services: Services, context: CallContext, command: RecallComman
     return answer
 
 
+async def _only_key(services: Services, context: CallContext, scope_id: UUID) -> ScopeKey | None:
+    """The key of the epoch that a scope's row says, where the key store knows of no other.
+
+    None when there is no such scope. Raises IntegrityViolation when there is one, but not its key: then
+    to answer that nothing is remembered would not be true.
+    """
+    async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
+        row = (await read_scopes(work, [scope_id])).get(scope_id)
+    if row is None:
+        return None
+    key = await reading_key(services.keys, context.tenant_id, scope_id, row.key_epoch)
+    if key is None:
+        raise IntegrityViolation()
+    return key
+
+
 def _trace(span: ActiveSpan, command: RecallCommand, query: _Query, answer: Recalled) -> None:
     strategy = "hybrid" if query.vector is not None and query.tokens else "vector"
     if query.vector is None:
         strategy = "lexical"
     tokens = answer.packed.tokens if answer.packed else None
     metrics().recall(strategy, len(answer.ranked), tokens)
-    if answer.broken:
-        metrics().integrity_violation(len(answer.broken))
     if not span.recording:
         return
     offered = [one for one in answer.ranked if one.packed or answer.packed is None]
@@ -243,7 +266,9 @@ async def _embed(
         return None, [Degradation(Stage.QUERY_EMBEDDING, RetrievalLeg.VECTOR, reason)]
 
     model = services.embeddings.model
-    with embeddings_span("muniment", model.name, dimensions=model.dimension, batch_size=1) as span:
+    with embeddings_span(
+        names.PROVIDER_MUNIMENT, model.name, dimensions=model.dimension, batch_size=1
+    ) as span:
         try:
             async with asyncio.timeout(context.remaining() * _EMBED_SHARE):
                 embedded = await services.embeddings.query(command.query)

@@ -28,6 +28,10 @@ from math import log
 
 K1 = 1.2
 B = 0.75
+MAX_LENGTH_RATIO = 4.0
+"""Of a memory to the average of its scope, in `share` only. Without a bound a text a hundred times longer
+than the average would have next to no share even where it holds every word of the query, and the
+threshold for being relevant would hide it. `score`, and with it the order of the lexical leg, has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +73,17 @@ def score(query: Iterable[str], document: Sequence[str], statistics: ScopeStatis
     The SQL is given distinct terms, as `Analyzer.analyze_query` returns them.
     """
     counts = Counter(document)
+    return _sum(query, counts, len(document) / statistics.mean_length if document else 0.0, statistics)
+
+
+def _sum(
+    query: Iterable[str], counts: Mapping[str, int], length_ratio: float, statistics: ScopeStatistics
+) -> float:
     total = 0.0
     for term in query:
-        tf = counts[term]
+        tf = counts.get(term, 0)
         if tf:
-            length = 1 - B + B * len(document) / statistics.mean_length
+            length = 1 - B + B * length_ratio
             weight = idf(statistics.documents, statistics.frequencies.get(term, 0))
             total += weight * tf * (K1 + 1) / (tf + K1 * length)
     return total
@@ -90,4 +100,7 @@ def reachable(query: Iterable[str], statistics: ScopeStatistics) -> float:
 def share(query: Sequence[str], document: Sequence[str], statistics: ScopeStatistics) -> float:
     """Part of the reachable score, in [0, 1); 0 for a query without terms."""
     best = reachable(query, statistics)
-    return score(query, document, statistics) / best if best > 0 else 0.0
+    if best <= 0 or not document:
+        return 0.0
+    ratio = min(len(document) / statistics.mean_length, MAX_LENGTH_RATIO)
+    return _sum(query, Counter(document), ratio, statistics) / best

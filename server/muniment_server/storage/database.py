@@ -7,6 +7,7 @@ the first statement; nothing of a session's state outlives the transaction on a 
 import asyncio
 import json
 import select
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -31,6 +32,7 @@ from muniment_server.domain.errors import (
     Overloaded,
     TransactionConflict,
 )
+from muniment_server.telemetry.instruments import metrics
 from muniment_server.telemetry.metrics import PoolStats
 from muniment_server.telemetry.spans import sql_span
 
@@ -237,7 +239,9 @@ class Database:
     @asynccontextmanager
     async def _connection(self, timeout: float | None) -> AsyncIterator[Connection]:
         wait = self.pool.timeout if timeout is None else min(self.pool.timeout, timeout)
+        started = time.perf_counter()
         connection = await self._living_connection(wait)
+        metrics().connection_wait(self.pool.name, time.perf_counter() - started)
         try:
             yield connection
         finally:

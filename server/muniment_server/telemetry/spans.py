@@ -362,6 +362,9 @@ def sql_span(
 ) -> ActiveSpan:
     """The span of one SQL statement, and its duration metric.
 
+    Only below a span that is recorded: readiness checks and background work make no traces of single
+    statements.
+
     summary: the name of the query in its file, which is also the span's name.
     text: the statement with placeholders; never with values put in.
     """
@@ -370,7 +373,7 @@ def sql_span(
     def finish(seconds: float, failure: str | None) -> None:
         state.metrics.database(operation, collection, seconds, failure)
 
-    if not _recording():
+    if not trace.get_current_span().is_recording():
         return _OpenSpan(None, SpanKind.CLIENT, None, finish) if state.metrics.enabled else _NOTHING
     return _open(
         summary,

@@ -7,7 +7,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from muniment_server.retrieval.bm25 import K1, B, ScopeStatistics, idf, reachable, score, share
+from muniment_server.retrieval.bm25 import (
+    K1,
+    MAX_LENGTH_RATIO,
+    B,
+    ScopeStatistics,
+    idf,
+    reachable,
+    score,
+    share,
+)
 
 TERMS = st.sampled_from(list("abcdefgh"))
 DOCUMENTS = st.lists(st.lists(TERMS, max_size=30), min_size=1, max_size=15)
@@ -36,9 +45,20 @@ def test_share_is_an_ordered_part_of_what_can_be_reached(
     documents: list[list[str]], query: list[str]
 ) -> None:
     statistics = ScopeStatistics.of(documents)
-    pairs = [(score(query, doc, statistics), share(query, doc, statistics)) for doc in documents]
-    assert all(0 <= part < 1 for _, part in pairs)
+    shares = [share(query, doc, statistics) for doc in documents]
+    assert all(0 <= part < 1 for part in shares)
+    ordinary = [doc for doc in documents if len(doc) <= MAX_LENGTH_RATIO * statistics.mean_length]
+    pairs = [(score(query, doc, statistics), share(query, doc, statistics)) for doc in ordinary]
     assert [part for _, part in sorted(pairs)] == sorted(part for _, part in pairs)
+
+
+def test_a_long_text_keeps_a_share_for_every_word_it_holds() -> None:
+    long = ["rare", *["filler"] * 5_000]
+    statistics = ScopeStatistics.of([long, *[["short", "text"]] * 100])
+    assert score(["rare"], long, statistics) < 0.1
+    assert share(["rare"], long, statistics) == pytest.approx(
+        1 / (1 + K1 * (1 - 0.75 + 0.75 * MAX_LENGTH_RATIO))
+    )
 
 
 def test_share_counts_what_no_memory_has() -> None:

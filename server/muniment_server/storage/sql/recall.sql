@@ -4,7 +4,7 @@
 -- score = vector_weight * relevance(cosine) + lexical_weight * bm25 share; a memory without a vector
 -- is judged by its lexical share alone.
 -- A term that no memory has counts in the reachable best like one that a single memory has, and in no
--- memory's score (retrieval/bm25.py).
+-- memory's score; the share bounds how much a long text loses by its length (retrieval/bm25.py).
 -- Runs with enable_nestloop = off: a plan must not depend on statistics that a fresh scope does not have
 -- yet, and all joins here are of sets of the scope's size.
 WITH scoped AS MATERIALIZED (
@@ -68,14 +68,17 @@ WITH scoped AS MATERIALIZED (
     SELECT p.doc_no,
            sum(f.idf * p.tf * 2.2::float8
                / nullif(p.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * p.doc_terms
-                                              / (SELECT mean_terms FROM statistics)), 0)) AS bm25
+                                              / (SELECT mean_terms FROM statistics)), 0)) AS bm25,
+           sum(f.idf * p.tf * 2.2::float8
+               / nullif(p.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * least(4::float8,
+                   p.doc_terms / (SELECT mean_terms FROM statistics))), 0)) AS bounded
     FROM postings p
     JOIN frequencies f ON f.token = p.token
     GROUP BY p.doc_no
 ), reach AS (
     SELECT nullif(sum(idf) * 2.2::float8, 0) AS best FROM frequencies
 ), scored AS MATERIALIZED (
-    SELECT c.doc_no, c.memory_id, v.cosine, l.bm25, l.bm25 / (SELECT best FROM reach) AS lexical_share,
+    SELECT c.doc_no, c.memory_id, v.cosine, l.bm25, l.bounded / (SELECT best FROM reach) AS lexical_share,
            greatest(0::float8, least(1::float8,
                (v.cosine - %(cosine_low)s::float8) / (%(cosine_high)s::float8 - %(cosine_low)s::float8)))
                AS relevance
