@@ -229,6 +229,13 @@ def test_migrate_on_a_server_of_ones_own(database: PostgresDatabase, home: Path)
     assert (instance["instance_id"], instance["dimension"]) == (stored["instance_id"], stored["dimension"])
 
 
+def test_a_wrong_setting_is_one_line_and_a_code(home: Path) -> None:
+    refused = muniment(home, "serve", "--listen", "nowhere")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert re.fullmatch(r"muniment: MUNIMENT_LISTEN.*\n", refused.stderr)
+    assert not home.exists()
+
+
 def url(conninfo: str) -> str:
     """The same as a URL, which is what settings take."""
     parts = psycopg.conninfo.conninfo_to_dict(conninfo)
@@ -239,6 +246,7 @@ def url(conninfo: str) -> str:
 
 
 # --- in this process ------------------------------------------------------------------------------
+# Nothing here may load the server's generated code: the client's may be in this process already.
 
 
 @pytest.mark.parametrize(
@@ -256,7 +264,6 @@ def url(conninfo: str) -> str:
         ),
         (["keys", "create", "--tenant", "a", "--permission", "all", "--subject", ""], 1, "must not be empty"),
         (["keys", "create", "--tenant", "a", "--permission", "all", "--agent", "a\x00"], 1, "printable"),
-        (["serve", "--listen", "nowhere"], 1, "MUNIMENT_LISTEN"),
     ],
 )
 def test_errors_are_one_line_and_a_code(
