@@ -29,8 +29,10 @@ from muniment_server.audit.trail import AuditTrail
 from muniment_server.audit.verify import startup_check
 from muniment_server.bootstrap import Installation, key_store, master_keys, prepare, where
 from muniment_server.config import Settings
+from muniment_server.crypto.errors import CiphertextInvalid, KeyStoreError
 from muniment_server.crypto.key_ring import KeyRing
 from muniment_server.crypto.key_store import KeyStore
+from muniment_server.domain.errors import IntegrityViolation, KeyStoreUnavailable, MunimentError
 from muniment_server.embedding.base import Embedder
 from muniment_server.embedding.batching import EmbeddingService
 from muniment_server.embedding.factory import create_embedder
@@ -83,6 +85,15 @@ class Parts:
     instance: Instance
     key_store: KeyStore
     embedder: Embedder
+
+
+def _translate(error: BaseException) -> MunimentError | None:
+    """The caller's error for what storage and keys raise."""
+    if isinstance(error, KeyStoreError):
+        return KeyStoreUnavailable()
+    if isinstance(error, CiphertextInvalid):
+        return IntegrityViolation()
+    return translate_exception(error)
 
 
 class Service:
@@ -219,7 +230,7 @@ class Service:
     def _chain(self) -> Chain:
         settings = self.settings
         self._errors = ErrorStage(
-            translate_exception,
+            _translate,
             DeniedCalls(self.database, self.keys, self.services.on_recorded, self.services.clock),
         )
         rules = {

@@ -209,6 +209,7 @@ async def readable_scopes(
     services: Services, context: CallContext, rows: Mapping[UUID, ScopeRow]
 ) -> dict[UUID, Scope]:
     """The scopes whose labels can still be read; without narrowing."""
+    tenant_key = await services.keys.tenant(context.tenant_id)
     found: dict[UUID, Scope] = {}
     for scope_id, row in rows.items():
         if row.label_ct is None:
@@ -220,7 +221,7 @@ async def readable_scopes(
             label = read_label(key, row)
         except (CiphertextInvalid, ValueError):
             continue
-        if label is not None:
+        if label is not None and tenant_key.scope_id(int(row.kind), label) == scope_id:
             found[scope_id] = Scope(row.kind, label)
     return found
 

@@ -1,6 +1,5 @@
 """Erase: memories removed from every store, the key destroyed for a whole scope, a signed receipt."""
 
-import hmac
 import json
 import logging
 from collections import defaultdict
@@ -11,10 +10,10 @@ from enum import IntEnum
 from typing import Any
 from uuid import UUID
 
-from muniment_server.audit.canonical import CanonicalError, canonical_bytes, parse_canonical
+from muniment_server.audit.canonical import canonical_bytes
 from muniment_server.audit.events import AuditAction, to_micros
 from muniment_server.crypto.errors import KeyStoreError
-from muniment_server.crypto.signing import RECEIPT_TYPE, verify_receipt
+from muniment_server.crypto.signing import RECEIPT_TYPE
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.errors import (
     ErasureNotFound,
@@ -49,6 +48,7 @@ from muniment_server.telemetry.spans import memory_span
 from .consistency import issue_token
 from .emptying import emptied, lock_for_erasure
 from .idempotency import RequestMark, earlier_response, remember
+from .receipts import is_genuine_receipt, is_pending, pending_mac
 from .scoping import EpochChanged, bind_scope, in_reach, locked_existing, reading_key, scope_number
 from .sealing import ScopeChange, is_genuine
 from .services import Attempts, Services
@@ -421,7 +421,7 @@ async def _record(
     if tally.destroy_through is None:
         row = await _completed(services, row, 0, now)
     else:
-        row = replace(row, signature=_pending_mac(key, row))
+        row = replace(row, signature=pending_mac(key, row))
     await insert_erasure(work, row)
     await remember(work, mark, erasure_id.bytes, scope_id=None, key=None, now=now)
     return row
@@ -454,9 +454,8 @@ async def finish(services: Services, tenant_id: UUID, row: ErasureRow) -> Erasur
     what the service recorded: whoever can write into the database must neither have a key destroyed nor
     a receipt signed.
     """
-    if row.scope_id is None or row.key_epoch is None:
-        raise ValueError("only an erasure of a scope waits for its keys")
-    if not _is_pending(await services.keys.tenant(tenant_id), row):
+    pending = is_pending(await services.keys.tenant(tenant_id), row)
+    if not pending or row.scope_id is None or row.key_epoch is None:
         _log.error("erasure %s is not what the service recorded; no key is destroyed", row.erasure_id)
         metrics().integrity_violation(1)
         return row
@@ -464,10 +463,10 @@ async def finish(services: Services, tenant_id: UUID, row: ErasureRow) -> Erasur
     services.embeddings.clear()
     try:
         destroyed = await services.keys.store.destroy_scope_keys(tenant_id, row.scope_id, row.key_epoch)
+        done = await _completed(services, row, max(destroyed, 1), services.clock())
     except KeyStoreError as error:
         _log.error("erasure %s waits for the key store: %s", row.erasure_id, type(error).__name__)
         return row
-    done = await _completed(services, row, max(destroyed, 1), services.clock())
     async with services.database.transaction(tenant_id, timeout=10.0) as work:
         await update_erasure(work, done)
     return done
@@ -496,41 +495,9 @@ async def get_erasure(services: Services, context: CallContext, erasure_id: UUID
         and (row.scope_id is None or not in_reach(context, key, row.scope_id))
     ):
         raise ErasureNotFound(str(erasure_id))
-    if not await _is_genuine(services, key, row):
+    if not is_genuine_receipt(key, await services.keys.store.public_keys(), row):
         raise IntegrityViolation(erasure_id=str(erasure_id))
     return _receipt(row)
-
-
-def _pending_mac(key: TenantKey, row: ErasureRow) -> bytes:
-    """What stands for the signature of a receipt that waits for its keys."""
-    if row.scope_id is None or row.key_epoch is None:
-        raise ValueError("only an erasure of a scope waits for its keys")
-    bound = row.erasure_id.bytes + row.scope_id.bytes + row.key_epoch.to_bytes(8)
-    return key.mac("pending-erasure", bound + row.receipt)
-
-
-def _is_pending(key: TenantKey, row: ErasureRow) -> bool:
-    return row.signature is not None and hmac.compare_digest(row.signature, _pending_mac(key, row))
-
-
-async def _is_genuine(services: Services, key: TenantKey, row: ErasureRow) -> bool:
-    """Whether a stored receipt is of this erasure, and signed by this installation or waiting to be."""
-    try:
-        facts = parse_canonical(row.receipt)
-    except CanonicalError:
-        return False
-    if (facts.get("tenant_id"), facts.get("erasure_id")) != (str(key.tenant_id), str(row.erasure_id)):
-        return False
-    if facts.get("state") != int(row.state):
-        return False
-    if row.state is ErasureState.PENDING:
-        return row.scope_id is not None and row.key_epoch is not None and _is_pending(key, row)
-    public = (await services.keys.store.public_keys()).get(str(facts.get("signing_key_id")))
-    return (
-        public is not None
-        and row.signature is not None
-        and verify_receipt(public, row.receipt, row.signature)
-    )
 
 
 def _receipt(row: ErasureRow) -> Receipt:

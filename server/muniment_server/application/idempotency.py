@@ -2,17 +2,19 @@
 
 import hmac
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+from muniment_server.crypto.errors import CiphertextInvalid
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
-from muniment_server.domain.errors import MemoryErased, RequestIdPayloadMismatch
+from muniment_server.domain.errors import IntegrityViolation, MemoryErased, RequestIdPayloadMismatch
 from muniment_server.storage.database import Row, UnitOfWork
 
 _PURPOSE = "request"
 _KIND = "response"
+_MAC_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,20 +24,26 @@ class RequestMark:
     request_id: UUID
     method: str
     digest: bytes
+    key: TenantKey = field(repr=False, compare=False)
 
     @classmethod
     def of(cls, key: TenantKey, request_id: UUID | None, method: str, payload: bytes) -> "RequestMark | None":
         """None when the caller gave no request id."""
         if request_id is None:
             return None
-        return cls(request_id, method, key.mac(_PURPOSE, method.encode() + b"\0" + payload))
+        return cls(request_id, method, key.mac(_PURPOSE, method.encode() + b"\0" + payload), key)
+
+    def authenticate(self, response: bytes) -> bytes:
+        """32 bytes that bind an answer in clear to this request."""
+        return self.key.mac(_KIND, self.request_id.bytes + self.digest + response)
 
 
 async def earlier_response(work: UnitOfWork, mark: RequestMark | None, key: ScopeKey | None) -> bytes | None:
     """The stored answer to the same request, or None when this is the first time.
 
-    `key` opens answers that name a scope's memories. Raises RequestIdPayloadMismatch, or MemoryErased
-    when what the first call wrote has been erased since.
+    `key` opens answers that name a scope's memories. Raises RequestIdPayloadMismatch, MemoryErased when
+    what the first call wrote has been erased since, and IntegrityViolation when the stored answer is not
+    what this request was answered.
     """
     if mark is None:
         return None
@@ -51,10 +59,18 @@ def stored_response(row: Row | None, mark: RequestMark | None, key: ScopeKey | N
     if row["method"] != mark.method or not hmac.compare_digest(row["payload_digest"], mark.digest):
         raise RequestIdPayloadMismatch(str(mark.request_id))
     if row["scope_id"] is None:
-        return bytes(row["response"])
-    if key is None or row["key_epoch"] != key.epoch:
+        mac, response = row["response"][:_MAC_BYTES], row["response"][_MAC_BYTES:]
+        if not hmac.compare_digest(mac, mark.authenticate(response)):
+            raise IntegrityViolation()
+        return bytes(response)
+    if key is None or row["scope_id"] != key.scope_id:
+        raise IntegrityViolation()
+    if row["key_epoch"] != key.epoch:
         raise MemoryErased(None)
-    return key.decrypt(row["response"], _KIND, mark.request_id.bytes)
+    try:
+        return key.decrypt(row["response"], _KIND, mark.request_id.bytes)
+    except CiphertextInvalid:
+        raise IntegrityViolation() from None
 
 
 async def remember(
@@ -67,7 +83,7 @@ async def remember(
     memory_ids: Sequence[UUID] = (),
     now: datetime,
 ) -> None:
-    """Queue the answer; with a scope it is encrypted under the scope's key.
+    """Queue the answer; with a scope it is encrypted under the scope's key, without one authenticated.
 
     memory_ids: the memories that it names. An erasure of one of them empties it.
     """
@@ -81,6 +97,8 @@ async def remember(
         key_epoch=key.epoch if key else None,
         memory_ids=list(memory_ids),
         payload_digest=mark.digest,
-        response=key.encrypt(response, _KIND, mark.request_id.bytes) if key else response,
+        response=key.encrypt(response, _KIND, mark.request_id.bytes)
+        if key
+        else mark.authenticate(response) + response,
         now=now,
     )

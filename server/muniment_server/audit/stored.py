@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from hmac import compare_digest
 from typing import Any
 from uuid import UUID
@@ -57,8 +58,10 @@ def open_event(key: TenantKey, row: Mapping[str, Any]) -> AuditEvent:
         raise EventForged("mac")
     try:
         event = parse_event(payload, row["memory_ids"])
-    except (KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise EventForged("form") from None
+    if not isinstance(row["event_time"], datetime):
+        raise EventForged("columns", "event_time")
     differing = _differing(event, key.tenant_id, row)
     if differing:
         raise EventForged("columns", *differing)

@@ -10,6 +10,7 @@ from muniment_server.domain.ids import new_id
 from muniment_server.identity.principal import CallContext
 from muniment_server.storage.audit import insert_event
 from muniment_server.storage.database import UnitOfWork
+from muniment_server.telemetry.instruments import metrics
 
 from .events import Actor, ActorKind, AuditAction, AuditEvent, AuditOutcome
 
@@ -80,7 +81,8 @@ class AuditTrail:
         check: str,
         recall_id: UUID | None = None,
     ) -> None:
-        """Queue the event that stored rows were refused on a read; names the first hundred."""
+        """Count stored rows that were refused, and queue the event of it, which names the first hundred."""
+        metrics().integrity_violation(len(memory_ids))
         named = memory_ids[:NAMED_IDS]
         await self.record(
             work,

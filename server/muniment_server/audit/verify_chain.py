@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from muniment_server.application.receipts import is_genuine_receipt
 from muniment_server.crypto.key_store import Head, HeadKind
-from muniment_server.crypto.signing import verify_checkpoint, verify_receipt
+from muniment_server.crypto.signing import verify_checkpoint
 from muniment_server.crypto.tenant_key import TenantKey
-from muniment_server.domain.model import ErasureState, WriteOutcome
+from muniment_server.domain.model import WriteOutcome
 from muniment_server.storage.audit_chain import EVERYTHING, chain_range, checkpoints, read_state
 from muniment_server.storage.database import Row, UnitOfWork
 from muniment_server.storage.verification import (
@@ -95,7 +96,7 @@ class ChainCheck:
                     signed = checkpoint_bytes(
                         self._report.tenant_id, one.sequence, one.digest, one.create_time
                     )
-                except ValueError:
+                except (TypeError, ValueError):
                     signed = b""
                 if public is None or not verify_checkpoint(public, signed, one.signature):
                     self._report.add(
@@ -278,15 +279,10 @@ class ChainCheck:
         while True:
             page = await erasures(self._work, after, _ROWS)
             for one in page:
-                if one.state != ErasureState.COMPLETE:
-                    continue
-                signature = one.signature
-                if signature is None or not any(
-                    verify_receipt(public, one.receipt, signature) for public in self._public_keys.values()
-                ):
+                if not is_genuine_receipt(self._key, self._public_keys, one):
                     self._report.add(
                         FindingKind.RECEIPT_FORGED,
-                        f"the receipt of erasure {one.erasure_id} is not what the service signed",
+                        f"the receipt of erasure {one.erasure_id} is not what the service recorded",
                         scope_id=one.scope_id,
                     )
             if len(page) < _ROWS:

@@ -170,18 +170,23 @@ async def update_erasure(work: UnitOfWork, row: ErasureRow) -> None:
 async def read_erasure(work: UnitOfWork, erasure_id: UUID) -> ErasureRow | None:
     """One erasure, or None."""
     row = await work.fetch_one("erasure_read", erasure_id=erasure_id)
-    return _to_erasure(row) if row else None
+    return to_erasure(row) if row else None
 
 
 async def pending_erasures(work: UnitOfWork) -> list[ErasureRow]:
     """Erasures of the tenant whose keys are still to be destroyed, oldest first."""
-    return [_to_erasure(row) for row in await work.fetch("erasure_pending")]
+    return [to_erasure(row) for row in await work.fetch("erasure_pending")]
 
 
-def _to_erasure(row: Row) -> ErasureRow:
+def to_erasure(row: Row) -> ErasureRow:
+    """A row of `erasure` as a value."""
     values = {name: row[name] for name in ErasureRow.__slots__}
-    values["state"] = ErasureState(values["state"])
-    values["target"] = ErasureTarget(values["target"])
     values["receipt"] = bytes(values["receipt"])
     values["signature"] = bytes(values["signature"]) if values["signature"] is not None else None
+    try:
+        values["state"] = ErasureState(values["state"])
+        values["target"] = ErasureTarget(values["target"])
+    except ValueError:
+        # Not stored by the service: nothing in it is believed, and it stands in nobody's way.
+        values |= {"state": ErasureState.PENDING, "target": ErasureTarget.SCOPE, "signature": None}
     return ErasureRow(**values)

@@ -10,6 +10,7 @@ from pgvector import HalfVector
 from muniment_server.domain.model import Revision, ScopeRow
 
 from .database import Database, Row, UnitOfWork
+from .erasures import ErasureRow, to_erasure
 from .memories import to_revision, to_scope
 
 SNAPSHOT: Final = {"transaction_isolation": "repeatable read", "transaction_read_only": "on"}
@@ -45,17 +46,6 @@ class Named:
     revision: int | None
     state: int | None
     erased: bool
-
-
-@dataclass(frozen=True, slots=True)
-class StoredErasure:
-    """An erasure and its receipt."""
-
-    erasure_id: UUID
-    state: int
-    scope_id: UUID | None
-    receipt: bytes
-    signature: bytes | None
 
 
 async def models(database: Database) -> dict[int, tuple[str, int]]:
@@ -157,15 +147,6 @@ async def strays(work: UnitOfWork, limit: int) -> list[tuple[str, UUID | None, U
     return [(row["place"], row["scope_id"], row["memory_id"]) for row in rows]
 
 
-async def erasures(work: UnitOfWork, after: UUID | None, limit: int) -> list[StoredErasure]:
+async def erasures(work: UnitOfWork, after: UUID | None, limit: int) -> list[ErasureRow]:
     """Erasures in order."""
-    return [
-        StoredErasure(
-            row["erasure_id"],
-            row["state"],
-            row["scope_id"],
-            bytes(row["receipt"]),
-            bytes(row["signature"]) if row["signature"] is not None else None,
-        )
-        for row in await work.fetch("verify_erasures", after=after, limit=limit)
-    ]
+    return [to_erasure(row) for row in await work.fetch("verify_erasures", after=after, limit=limit)]
