@@ -42,6 +42,16 @@ async def refused(call: Awaitable[Any], code: str, why: str | None = None) -> gr
     return error
 
 
+async def unless(call: Awaitable[Any], *codes: str) -> Any | None:
+    """What a call answers, or None when it is refused with one of these codes."""
+    try:
+        return await call
+    except grpc.aio.AioRpcError as error:
+        if error.code().name not in codes:
+            raise
+        return None
+
+
 async def outcome(call: Awaitable[Any]) -> str:
     """ "OK", or the name of the status of a call that may fail."""
     try:
