@@ -8,17 +8,19 @@ ARG PYTHON_IMAGE=python:3.13-slim-bookworm
 
 FROM ${PYTHON_IMAGE} AS build
 WORKDIR /src
-COPY requirements/uv.txt requirements/server.txt requirements/dev.txt requirements/
+COPY requirements/uv.txt requirements/server.txt requirements/build.txt requirements/
 # uv makes environments without pip, and compiles now what a read-only file system could not keep later.
-# jieba comes as source only; its build takes the versions of dev.txt where that names them.
+# What comes as source, jieba and the service, is built with what build.txt pins.
 RUN python -m pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements/uv.txt \
     && uv venv --no-project /opt/muniment \
     && uv pip install --python /opt/muniment/bin/python --no-cache --compile-bytecode --require-hashes \
-        --build-constraints requirements/dev.txt -r requirements/server.txt
-COPY pyproject.toml LICENSE ./
+        --preview-features build-dependency-hashes --require-build-hashes \
+        --build-constraints requirements/build.txt -r requirements/server.txt
+COPY pyproject.toml README.md LICENSE ./
 COPY server/ server/
 RUN uv pip install --python /opt/muniment/bin/python --no-cache --compile-bytecode --no-deps \
-        --build-constraints requirements/dev.txt .
+        --preview-features build-dependency-hashes --require-build-hashes \
+        --build-constraints requirements/build.txt .
 
 FROM ${PYTHON_IMAGE}
 # keys/ exists beforehand, so that a volume mounted there belongs to the service's user.

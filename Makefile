@@ -128,10 +128,14 @@ help: ## Show this list
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
+# A package that comes as source is built with what requirements/build.txt pins by hash, or not at all.
+BUILD_LOCKED := --preview-features build-dependency-hashes --require-build-hashes \
+	--build-constraints requirements/build.txt
+
 # Both distributions are installed as they stand in this tree. --no-build-isolation: their build
 # backend is pinned with everything else.
-.venv/.installed: .venv/.uv requirements/dev.txt pyproject.toml clients/python/pyproject.toml
-	$(UV) install --quiet --python $(BIN)/python --require-hashes -r requirements/dev.txt
+.venv/.installed: .venv/.uv requirements/dev.txt requirements/build.txt pyproject.toml clients/python/pyproject.toml
+	$(UV) install --quiet --python $(BIN)/python --require-hashes $(BUILD_LOCKED) -r requirements/dev.txt
 	$(UV) install --quiet --python $(BIN)/python --no-deps --no-build-isolation \
 		--editable . --editable clients/python
 	@# jieba's source makes newer Pythons warn when they first compile it: do that here, once.

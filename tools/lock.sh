@@ -18,3 +18,5 @@ compile tools/requirements.in -o tools/requirements.txt "$@"
 compile pyproject.toml clients/python/pyproject.toml --extra english-fast --group dev \
     -o requirements/dev.txt "$@"
 compile pyproject.toml -c requirements/dev.txt -o requirements/server.txt
+# What source distributions, ours and others', are built with.
+compile requirements/build.in -c requirements/dev.txt -o requirements/build.txt "$@"

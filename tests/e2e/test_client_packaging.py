@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 from email import message_from_bytes
+from email.message import Message
 from pathlib import Path
 
 import pytest
@@ -104,10 +105,24 @@ def test_the_wheel_holds_the_client_and_nothing_else(wheel: Path) -> None:
     assert not [name for name in names if "__pycache__" in name]
 
 
-def requirements(wheel: Path) -> list[str]:
+def metadata(wheel: Path) -> Message:
     with zipfile.ZipFile(wheel) as archive:
         [name] = [name for name in archive.namelist() if name.endswith("/METADATA")]
-        return message_from_bytes(archive.read(name)).get_all("Requires-Dist", [])
+        return message_from_bytes(archive.read(name))
+
+
+def requirements(wheel: Path) -> list[str]:
+    return metadata(wheel).get_all("Requires-Dist", [])
+
+
+def test_readme_and_licence_are_in_it(wheel: Path) -> None:
+    described = metadata(wheel)
+    assert described["Description-Content-Type"] == "text/markdown"
+    assert described.get_payload().startswith("# Muniment for Python")
+    assert described.get_all("License-File") == ["LICENSE"]
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith("licenses/LICENSE")]
+        assert archive.read(name) == (ROOT / "LICENSE").read_bytes()
 
 
 @pytest.mark.parametrize("resolution", ["lowest-direct", "highest"])

@@ -76,6 +76,8 @@ def test_dependencies_are_locked_by_hash() -> None:
     assert installs
     for command in installs:
         assert "--require-hashes" in command or "--no-deps" in command
+        if command.strip().startswith("uv"):
+            assert "--require-build-hashes --build-constraints requirements/build.txt" in command
     assert "--hash=sha256:" in (ROOT / "requirements/server.txt").read_text()
 
 

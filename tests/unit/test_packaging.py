@@ -57,7 +57,32 @@ def test_the_client_knows_no_validation_rules() -> None:
     assert not [path.name for path in files if "buf/validate" in path.read_text("utf-8")]
 
 
-@pytest.mark.parametrize("file", ["dev.txt", "server.txt", "uv.txt"])
+@pytest.mark.parametrize("file", DISTRIBUTIONS)
+def test_readme_and_licence_come_along(file: str) -> None:
+    project = tomllib.loads((ROOT / file).read_text("utf-8"))["project"]
+    folder = (ROOT / file).parent
+    assert (folder / project["readme"]).read_text("utf-8").startswith("# Muniment")
+    assert project["license-files"] == ["LICENSE"]
+    assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_what_comes_as_source_is_built_with_pinned_versions() -> None:
+    pinned = {
+        line.partition("==")[0]
+        for line in (ROOT / "requirements" / "build.txt").read_text("utf-8").splitlines()
+        if "==" in line
+    }
+    # Of all that is pinned only jieba has no wheel, and no pyproject.toml: setuptools builds it.
+    assert "setuptools" in pinned
+    for file in DISTRIBUTIONS:
+        system = tomllib.loads((ROOT / file).read_text("utf-8"))["build-system"]
+        assert {Requirement(each).name for each in system["requires"]} <= pinned
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    assert "--require-build-hashes" in makefile
+    assert "--build-constraints requirements/build.txt" in makefile
+
+
+@pytest.mark.parametrize("file", ["dev.txt", "server.txt", "build.txt", "uv.txt"])
 def test_pinned_requirements_name_no_host(file: str) -> None:
     text = (ROOT / "requirements" / file).read_text("utf-8")
     assert "://" not in text
