@@ -223,6 +223,13 @@ EDITS = [
         finds={K.POSTINGS},
     ),
     edit(
+        "index entries of an erased document put back",
+        "INSERT INTO posting SELECT tenant_id, scope_no, 12345, (SELECT min(d) FROM generate_series(1, 99)"
+        " AS d WHERE NOT EXISTS (SELECT FROM memory m WHERE m.scope_id = s.scope_id AND m.doc_no = d)), 1, 5"
+        " FROM scope s WHERE scope_id = %(scope_id)s",
+        finds={K.POSTINGS},
+    ),
+    edit(
         "index entry of a superseded memory put back",
         "INSERT INTO posting SELECT m.tenant_id, s.scope_no, m.tokens[1], m.doc_no, 1, m.term_count"
         " FROM memory m JOIN scope s ON s.scope_id = m.scope_id WHERE m.memory_id = %(tea)s",
@@ -559,6 +566,43 @@ async def test_two_live_memories_in_one_slot_are_found(history: History) -> None
     copy.database.execute("DROP INDEX memory_slot_key")
     copy.tamper("UPDATE memory SET state = 2 WHERE memory_id = %(tea)s", **copy.ids)
     assert {K.SLOT_DOUBLED, K.MEMORY_SEAL} <= await copy.kinds()
+
+
+ODD = (
+    "UPDATE memory SET state = 99 WHERE memory_id = %(lyon)s",
+    "UPDATE memory SET kind = -1, trust = 0, source_type = 77 WHERE memory_id = %(lyon)s",
+    "UPDATE memory SET create_time = 'infinity', valid_to = '-infinity' WHERE memory_id = %(lyon)s",
+    "UPDATE memory SET properties = '[1, 2]' WHERE memory_id = %(lyon)s",
+    "UPDATE memory SET properties = '{\"a\": {\"b\": null}}', tags = '{NULL}' WHERE memory_id = %(lyon)s",
+    "UPDATE memory SET confidence = 'NaN', term_count = -5 WHERE memory_id = %(lyon)s",
+    "UPDATE memory SET seal = '', content_ct = '', statement_hash = '' WHERE memory_id = %(lyon)s",
+    "UPDATE memory SET doc_no = -7 WHERE memory_id = %(lyon)s",
+    "UPDATE memory SET revision = 2147483647 WHERE memory_id = %(lyon)s",
+    "UPDATE memory_revision SET state = 99, update_time = 'infinity'",
+    "UPDATE scope SET kind = 99, set_digest = '', next_doc = -1",
+    "UPDATE scope SET live_count = 9223372036854775807, set_count = -3",
+    "UPDATE scope SET key_epoch = -1",
+    "UPDATE memory_embedding SET embedding = '[1,2,3]', seal = ''",
+    "UPDATE posting SET tf = -1, doc_terms = 2147483647",
+    "UPDATE audit_event SET event_time = 'infinity'",
+    "UPDATE audit_event SET action = 99, outcome = -1, memory_ids = '{NULL}', source_types = '{}'",
+    "UPDATE audit_event SET payload = '', mac = ''",
+    "UPDATE audit_chain SET digest = ''",
+    "UPDATE audit_chain SET sequence = sequence - 7",
+    "UPDATE audit_head SET sequence = -1, digest = ''",
+    "UPDATE audit_checkpoint SET create_time = 'infinity', digest = '', signature = ''",
+    "UPDATE erasure SET state = 99, target = 77, receipt = '', signature = ''",
+    "UPDATE tombstone SET erase_time = 'infinity'",
+)
+HARMLESS = {"UPDATE tombstone SET erase_time = 'infinity'"}
+
+
+@pytest.mark.parametrize("statement", ODD)
+async def test_values_that_nobody_of_ours_stores_are_findings_and_no_failure(
+    copy: Copy, statement: str
+) -> None:
+    copy.tamper(statement, **copy.ids)
+    assert bool(await copy.kinds(deep=True)) is (statement not in HARMLESS)
 
 
 async def test_findings_name_ids_and_never_content(copy: Copy) -> None:

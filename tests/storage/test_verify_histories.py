@@ -180,3 +180,20 @@ async def test_writers_at_the_same_time_cause_no_alarm(running: RunningService) 
         assert report.findings == []
         assert report.waiting == 0
         assert report.events > 50
+
+
+async def test_more_than_a_page_of_everything(running: RunningService) -> None:
+    maintenance = running.service.maintenance
+    assert maintenance is not None
+    caller = running.caller("many")
+    written: list[str] = []
+    for part in range(7):
+        texts = [f"Number {part * 100 + number} of many" for number in range(100)]
+        written += [one.memory.memory_id for one in (await caller.write("u1", *texts)).results]
+    await caller.erase_memories(*written[100:250], *written[505:520])
+    for _ in range(11):
+        await asyncio.gather(*(caller.recall("u1", "number") for _ in range(50)))
+    await running.sealed()
+    (report,) = [one async for one in verify(maintenance, running.key_store, tenant="many", deep=True)]
+    assert report.findings == []
+    assert (report.memories, report.vectors, report.events) == (535, 535, 7 + 1 + 550)

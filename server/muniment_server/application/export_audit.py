@@ -150,6 +150,6 @@ async def _settle(settle: Settle, tenant_id: UUID, seconds: float) -> None:
 def _signed(tenant_id: UUID, checkpoint: Checkpoint) -> SignedState:
     try:
         signed = checkpoint_bytes(tenant_id, checkpoint.sequence, checkpoint.digest, checkpoint.create_time)
-    except ValueError:
+    except (TypeError, ValueError):
         signed = b""
     return SignedState(checkpoint, signed)

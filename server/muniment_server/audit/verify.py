@@ -161,7 +161,7 @@ class _TenantCheck:
         """Check a scope; False when its key is gone, which an erasure after the snapshot may explain."""
         try:
             key = await self._store.scope_key(self._report.tenant_id, scope.scope_id, scope.key_epoch)
-        except (ScopeKeyDestroyed, ScopeKeyMissing) as error:
+        except (ScopeKeyDestroyed, ScopeKeyMissing, ValueError) as error:
             if not final:
                 return False
             self._report.scopes += 1

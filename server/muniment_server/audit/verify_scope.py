@@ -27,6 +27,7 @@ from .findings import FindingKind, TenantReport
 _MEMORIES = 500
 _POSTING_DOCUMENTS = 10_000
 _LAST_DOCUMENT = 2**31 - 1
+_BEFORE_FIRST = -(2**31)
 _MOST_FREQUENT = 32_767
 _ANALYZER = Analyzer()
 
@@ -65,7 +66,7 @@ class ScopeCheck:
         self._live_terms = 0
         self._highest = 0
         self._postings: dict[int, Postings] = {}
-        self._postings_to = 0
+        self._postings_to = _BEFORE_FIRST
 
     async def run(self) -> None:
         """Check everything."""
@@ -73,7 +74,7 @@ class ScopeCheck:
         report.scopes += 1
         if not self._key.verify_seal(scope_canonical(self._work.tenant_id, scope), scope.seal):
             self._add(FindingKind.SCOPE_SEAL, "the row of the scope is not what the service sealed")
-        after = 0
+        after = _BEFORE_FIRST
         while True:
             page = await memories(self._work, scope.scope_id, after, _MEMORIES)
             full = len(page) == _MEMORIES
@@ -125,7 +126,8 @@ class ScopeCheck:
                 )
             elif self._deep:
                 self._derive(revision)
-        if [one.revision for one in earlier] != list(range(1, memory.revision)):
+        numbers = [one.revision for one in earlier]
+        if len(numbers) != memory.revision - 1 or numbers != list(range(1, len(numbers) + 1)):
             self._add(
                 FindingKind.REVISION_ORDER,
                 f"revision {memory.revision} is current, and the earlier ones are not 1 to "
@@ -172,10 +174,12 @@ class ScopeCheck:
 
     async def _index(self, memory: Revision, derived: Derived | None) -> None:
         if memory.doc_no > self._postings_to:
-            self._postings_to = memory.doc_no + _POSTING_DOCUMENTS
-            self._postings |= await postings(
-                self._work, self._scope.scope_no, memory.doc_no - 1, self._postings_to
+            # From where the last window ended: documents that were erased leave gaps that must be empty.
+            after, self._postings_to = (
+                self._postings_to,
+                min(memory.doc_no + _POSTING_DOCUMENTS, _LAST_DOCUMENT),
             )
+            self._postings |= await postings(self._work, self._scope.scope_no, after, self._postings_to)
         entries = self._postings.pop(memory.doc_no, None)
         if memory.state is not MemoryState.ACTIVE:
             if entries is not None:
@@ -233,12 +237,12 @@ class ScopeCheck:
 
     def _statistics(self) -> None:
         scope = self._scope
+        difference = self._set.count - scope.set_count
         try:
-            stored = self._key.reveal_set(scope.set_digest, scope.set_count)
+            same = self._key.reveal_set(scope.set_digest, scope.set_count) == self._set
         except CiphertextInvalid:
-            stored = SetDigest(scope.set_count)
-        if stored != self._set:
-            difference = self._set.count - stored.count
+            same = False
+        if not same:
             self._add(
                 FindingKind.SCOPE_SET,
                 f"{abs(difference)} rows too {'many' if difference > 0 else 'few'}: rows were "
