@@ -1,11 +1,13 @@
 """The embedded PostgreSQL: closed from its first moment, silent about content, and hard to break."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -284,16 +286,110 @@ def test_a_stale_process_number_that_belongs_to_somebody_else_is_no_obstacle(hom
         bystander.wait()
 
 
-def test_a_first_start_that_was_broken_off_is_begun_again(home: Path) -> None:
-    (home / "postgres.new" / "base").mkdir(parents=True)
-    (home / "postgres.new" / "PG_VERSION").write_text("18\n")
-    if os.geteuid() == 0:
-        home.chmod(0o711)
+def broken_off(home: Path, before: str) -> None:
+    """Leave what a first start leaves that is killed before it renames this file."""
+
+    class Killed(BaseException):
+        pass
+
+    rename = Path.rename
+
+    def dying(path: Path, target: Path) -> Path:
+        if before in (path.name, target.name):
+            raise Killed
+        return rename(path, target)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "rename", dying)
+        with pytest.raises(Killed):
+            EmbeddedPostgres(home, PASSWORD).start()
+
+
+@pytest.mark.parametrize("before", ["muniment.ready", "base", "pg_wal", "PG_VERSION"])
+def test_a_first_start_that_was_broken_off_is_taken_up_again(home: Path, before: str) -> None:
+    broken_off(home, before)
+    data = home / "postgres"
+    assert not (data / "PG_VERSION").exists()
     server = EmbeddedPostgres(home, PASSWORD)
     server.start()
     assert answers(server)
     server.stop()
-    assert not (home / "postgres.new").exists()
+    assert list(data.glob("muniment.*")) == []
+
+
+def test_a_first_start_killed_while_its_initdb_works_is_begun_again(home: Path) -> None:
+    killed = in_another_process(home, "")
+    deadline = time.monotonic() + 60
+    while not list((home / "postgres").glob("muniment.new-*/base")):
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    killed.kill()
+    killed.communicate(timeout=60)
+    # Its initdb may go on for a while, in a folder of its own.
+    server = EmbeddedPostgres(home, PASSWORD)
+    server.start()
+    assert answers(server)
+    server.stop()
+    server.start()
+    server.stop()
+    assert list((home / "postgres").glob("muniment.*")) == []
+
+
+@contextmanager
+def mounted(source: Path, place: Path) -> Iterator[None]:
+    """`source` bound to `place`, as a container engine binds a volume."""
+    for folder in (source, place):
+        folder.mkdir(parents=True)
+    done = subprocess.run(
+        ["mount", "--bind", str(source), str(place)], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        pytest.skip(f"mounting is not allowed here: {done.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.skipif(shutil.which("mount") is None, reason="there is no mount command")
+def test_the_data_folder_may_be_a_bind_mount(home: Path) -> None:
+    with mounted(home.parent / "volume", home / "postgres"):
+        # A volume of its own file system brings this along.
+        (home / "postgres" / "lost+found").mkdir()
+        broken_off(home, "base")
+        server = EmbeddedPostgres(home, PASSWORD)
+        server.start()
+        try:
+            with psycopg.connect(server.superuser_conninfo(), autocommit=True) as connection:
+                connection.execute("CREATE TABLE t (a integer)")
+        finally:
+            server.stop()
+        server.start()
+        try:
+            with psycopg.connect(server.superuser_conninfo()) as connection:
+                assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
+        finally:
+            server.stop()
+        assert (home / "postgres").stat().st_mode & 0o077 == 0
+    assert (home.parent / "volume" / "PG_VERSION").exists()
+    assert list((home / "postgres").iterdir()) == []
+
+
+def test_the_data_folder_may_be_a_link(home: Path) -> None:
+    (home.parent / "elsewhere").mkdir()
+    home.mkdir(mode=0o711)
+    (home / "postgres").symlink_to(home.parent / "elsewhere")
+    first, second = EmbeddedPostgres(home, PASSWORD), EmbeddedPostgres(home, PASSWORD)
+    first.start()
+    process = postmaster(first)
+    try:
+        second.start()
+        assert postmaster(second) == process
+        first.stop()
+        assert answers(second)
+    finally:
+        second.stop()
+    assert gone(process)
 
 
 def test_folders_that_are_not_ours_are_left_alone(home: Path) -> None:

@@ -9,7 +9,6 @@ it logs cannot hold a statement's text or values.
 import importlib.util
 import logging
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -25,15 +24,16 @@ from psycopg.conninfo import make_conninfo
 
 from muniment_server.storage.roles import set_password
 
+from . import cluster
 from .account import Account, find_account, make_reachable
+from .cluster import MAJOR as MAJOR
+from .cluster import SUPERUSER as SUPERUSER
 from .errors import BootstrapError
 from .locks import FileLock, Turn
 from .passwords import scram_verifier
 
 _LOG = logging.getLogger(__name__)
 
-SUPERUSER = "postgres"
-MAJOR = "18"
 _SOCKET = ".s.PGSQL.5432"
 _SOCKET_PATH_BYTES = 103
 """Longest socket path that every supported system takes (macOS: 104 with the closing zero)."""
@@ -106,7 +106,7 @@ class EmbeddedPostgres:
         settings: Mapping[str, str] | None = None,
     ) -> None:
         self.home = home.resolve()
-        self.data = self.home / "postgres"
+        self.data = (self.home / "postgres").resolve()
         self.run = self.home / "run"
         self._password = password
         self._earlier = tuple(earlier)
@@ -158,7 +158,7 @@ class EmbeddedPostgres:
             self._private_folder(self.socket_folder, account)
         make_reachable(account, (self.data, self.socket_folder, programs / "postgres"))
         with Turn(self.run / "server.lock"):
-            self._initialise(programs, account)
+            cluster.make(self.data, programs, account, self._password, self.run)
             self._process = None
             try:
                 running = self._running()
@@ -195,50 +195,6 @@ class EmbeddedPostgres:
             raise BootstrapError(f"The folder {folder} belongs to another user. Remove it and start again.")
         folder.chmod(0o700)
         account.own(folder)
-
-    def _initialise(self, programs: Path, account: Account) -> None:
-        marker = self.data / "PG_VERSION"
-        if marker.exists():
-            major = marker.read_text().strip()
-            if major != MAJOR:
-                raise BootstrapError(
-                    f"The data folder {self.data} was made by PostgreSQL {major}, this version of Muniment "
-                    f"brings PostgreSQL {MAJOR}. Dump it with the old version and restore it into a new home."
-                )
-            return
-        mounted = self.data.is_mount()
-        if self.data.exists() and any(self.data.iterdir()):
-            raise BootstrapError(
-                f"The folder {self.data} is neither empty nor a PostgreSQL data folder. "
-                "Move it away, or choose another MUNIMENT_HOME."
-            )
-        # Made beside its place and moved when it is complete: a start that is killed half-way leaves
-        # nothing that looks like a data folder.
-        target = self.data if mounted else self.home / "postgres.new"
-        if not mounted and target.exists():
-            shutil.rmtree(target)
-        target.mkdir(mode=0o700, exist_ok=True)
-        account.own(target)
-        with tempfile.NamedTemporaryFile(dir=self.run, prefix="verifier-") as file:
-            file.write(scram_verifier(self._password).encode())
-            file.flush()
-            account.own(Path(file.name))
-            command = [
-                str(programs / "initdb"), f"--pgdata={target}", f"--username={SUPERUSER}",
-                "--auth=scram-sha-256", f"--pwfile={file.name}", "--encoding=UTF8", "--no-locale",
-                "--data-checksums", "--no-instructions",
-            ]  # fmt: skip
-            done = subprocess.run(  # noqa: S603
-                command, capture_output=True, text=True, env=_environment(), cwd="/", check=False,
-                **account.subprocess_arguments(),
-            )  # fmt: skip
-        if done.returncode != 0:
-            lines = [line for line in done.stderr.splitlines() if line.strip()]
-            raise BootstrapError(
-                f"The data folder could not be made: {lines[-1] if lines else 'initdb failed'}"
-            )
-        if not mounted:
-            target.rename(self.data)
 
     def _running(self) -> psutil.Process | None:
         """The postmaster of our data folder. A process number alone proves nothing: numbers return."""
@@ -279,10 +235,11 @@ class EmbeddedPostgres:
         log = self.run / "start.log"
         # Its parent ends at once: the server outlives whoever started it and is nobody's zombie. A session
         # of its own: Ctrl-C must reach the service, which drains first, and not the database.
+        inherited = cluster.environment()
         script = '"$@" </dev/null >"$0" 2>&1 & echo $!'
         started = subprocess.run(  # noqa: S603
             ["/bin/sh", "-c", script, str(log), *command],
-            capture_output=True, text=True, start_new_session=True, cwd="/", env=_environment(), check=False,
+            capture_output=True, text=True, start_new_session=True, cwd="/", env=inherited, check=False,
             **account.subprocess_arguments(),
         )  # fmt: skip
         try:
@@ -386,8 +343,3 @@ def _serves(process: psutil.Process, data: Path) -> bool:
         return _alive(process) and process.name().startswith("postgres") and Path(process.cwd()) == data
     except (psutil.Error, OSError):
         return False
-
-
-def _environment() -> dict[str, str]:
-    # Settings of the caller's shell (PGPORT, PGOPTIONS, locales, time zone) are not the server's.
-    return {"PATH": os.defpath, "LC_ALL": "C", "LANG": "C", "TZ": "UTC"}
