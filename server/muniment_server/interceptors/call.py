@@ -24,7 +24,8 @@ class Call:
 
     method: fully qualified, without a leading slash, or `_OTHER`. raw: the message as received.
     rule: what the method needs, or None for a method without one. error: how it failed, for
-    telemetry. deadline: as in CallContext; infinite until the deadline stage has set it.
+    telemetry. gone: whether the caller hung up just before the answer. deadline: as in CallContext;
+    infinite until the deadline stage has set it.
     """
 
     __slots__ = (
@@ -33,6 +34,7 @@ class Call:
         "context",
         "deadline",
         "error",
+        "gone",
         "identity",
         "message",
         "message_type",
@@ -73,6 +75,7 @@ class Call:
         self.span_id = ""
         self.message: Message | None = None
         self.error: MunimentError | None = None
+        self.gone = False
         self.principal: Principal | None = None
         self.tenant_name: str | None = None
         self.identity: CallContext | None = None

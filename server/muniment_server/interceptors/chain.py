@@ -7,6 +7,7 @@ per interceptor and call, and because a stage must see both kinds of handlers al
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing
@@ -123,6 +124,22 @@ class _Refuse:
 _refuse: Final = _Refuse()
 
 
+async def _begin_answer(call: Call) -> None:
+    """Send the headers of an answer."""
+    await _sent(call, call.context.send_initial_metadata(((REQUEST_ID_KEY, call.request_id),)))
+
+
+async def _sent(call: Call, sending: Awaitable[None]) -> None:
+    """Wait until a part of an answer has left."""
+    try:
+        await sending
+    except grpc.aio.InternalError:
+        # The transport takes nothing for this call any more: the caller has hung up. The cancellation of
+        # this task may come a moment later, or never.
+        call.gone = True
+        raise asyncio.CancelledError from None
+
+
 class _Single:
     """Runs a handler that answers once, and serializes its answer."""
 
@@ -138,7 +155,7 @@ class _Single:
         if len(raw) > MAX_RESPONSE_BYTES:
             raise ResponseTooLargeError
         # Only now: a call that has sent headers is never retried by a client's own policy.
-        await call.context.send_initial_metadata(((REQUEST_ID_KEY, call.request_id),))
+        await _begin_answer(call)
         return raw
 
 
@@ -160,9 +177,9 @@ class _Streaming:
         async with aclosing(answers) as stream:
             async for answer in stream:
                 if not begun:
-                    await context.send_initial_metadata(((REQUEST_ID_KEY, call.request_id),))
+                    await _begin_answer(call)
                     begun = True
-                await context.write(answer)
+                await _sent(call, context.write(answer))
         return None
 
 

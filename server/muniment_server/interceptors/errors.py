@@ -95,7 +95,7 @@ class ErrorStage:
             raise
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
-            if task is None or task.cancelling():
+            if task is None or task.cancelling() or call.gone:
                 raise
             # Not this call was cancelled but something inside it; without a status the client
             # would wait until its deadline.
