@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from opentelemetry.context import Context
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
@@ -15,12 +16,32 @@ from muniment_server.telemetry import setup
 from muniment_server.telemetry.instruments import use
 
 
+class _Running(SpanProcessor):
+    """Counts the spans that have begun and not ended."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        self.count += 1
+
+    def on_end(self, span: ReadableSpan) -> None:
+        self.count -= 1
+
+
 class Recorded:
     """What was exported so far."""
 
-    def __init__(self, exporter: InMemorySpanExporter, reader: InMemoryMetricReader) -> None:
+    def __init__(
+        self, exporter: InMemorySpanExporter, reader: InMemoryMetricReader, running: _Running
+    ) -> None:
         self._exporter = exporter
         self._reader = reader
+        self._running = running
+
+    def running(self) -> int:
+        """How many spans have begun and not ended."""
+        return self._running.count
 
     def spans(self) -> tuple[ReadableSpan, ...]:
         return self._exporter.get_finished_spans()
@@ -53,17 +74,17 @@ class Recorded:
 @contextmanager
 def recording(*, capture: bool = False) -> Iterator[Recorded]:
     """Record everything until the end of the block."""
-    exporter, reader = InMemorySpanExporter(), InMemoryMetricReader()
+    exporter, reader, running = InMemorySpanExporter(), InMemoryMetricReader(), _Running()
     before = use(setup.Instruments())
     telemetry = setup.configure(
         version="test",
         environ={},
         capture=capture,
-        span_processors=[SimpleSpanProcessor(exporter)],
+        span_processors=[running, SimpleSpanProcessor(exporter)],
         metric_readers=[reader],
     )
     try:
-        yield Recorded(exporter, reader)
+        yield Recorded(exporter, reader, running)
     finally:
         use(before)
         telemetry.shutdown()
