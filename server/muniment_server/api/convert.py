@@ -40,7 +40,6 @@ MAX_ATTRIBUTES_BYTES = 8_192
 _LARGEST_WHOLE = 2.0**53
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _MICROSECOND = timedelta(microseconds=1)
-_LAST = datetime.max.replace(tzinfo=UTC)
 
 
 def invalid(path: str, rule: str, description: str) -> InvalidRequest:
@@ -187,16 +186,15 @@ def _validity(message: memory_pb2.Validity, path: str) -> Validity:
     )
 
 
-def new_memory(message: write_pb2.WriteItem, model: EmbeddingModel, now: datetime, path: str) -> NewMemory:
+def new_memory(message: write_pb2.WriteItem, model: EmbeddingModel, path: str) -> NewMemory:
     """One item of a Write, or the replacement of a Supersede."""
     claimed = message.provenance
-    expire_time = None
+    expire_time = ttl = None
     match message.WhichOneof("expiry"):
         case "expire_time":
             expire_time = instant(message.expire_time, f"{path}.expire_time")
         case "ttl":
             ttl = _duration(message.ttl, f"{path}.ttl")
-            expire_time = now + ttl if ttl < _LAST - now else _LAST
     for name, text in (
         ("slot", message.slot),
         ("provenance.source_ref", claimed.source_ref),
@@ -222,6 +220,7 @@ def new_memory(message: write_pb2.WriteItem, model: EmbeddingModel, now: datetim
         ),
         validity=_validity(message.validity, f"{path}.validity"),
         expire_time=expire_time,
+        ttl=ttl,
         embedding=embedding(message.embedding, model, f"{path}.embedding")
         if message.HasField("embedding")
         else None,

@@ -33,11 +33,10 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
     ) -> memory_service_pb2.WriteResponse:
         """See the contract."""
         services = self._services
-        now = services.clock()
         command = WriteCommand(
             scope=convert.scope(request.scope),
             items=[
-                convert.new_memory(item, services.embeddings.model, now, f"items[{index}]")
+                convert.new_memory(item, services.embeddings.model, f"items[{index}]")
                 for index, item in enumerate(request.items)
             ],
             request_id=convert.request_id(request.request_id),
@@ -96,7 +95,7 @@ class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
         command = SupersedeCommand(
             memory_id=UUID(request.memory_id),
             etag=request.etag,
-            item=convert.new_memory(request.item, services.embeddings.model, services.clock(), "item"),
+            item=convert.new_memory(request.item, services.embeddings.model, "item"),
             request_id=convert.request_id(request.request_id),
             payload=convert.payload(request, "request_id"),
         )

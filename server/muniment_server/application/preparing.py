@@ -173,6 +173,7 @@ def prepare(
                     provenance=provenance,
                     validity=item.validity,
                     expire_time=item.expire_time,
+                    ttl=item.ttl,
                     statement_hash=key.statement_hash(normalise_statement(item.content)),
                     content_ct=encrypt_content(key, memory_id, item.content, item.attributes),
                     frequencies=dict(zip(hashes, terms.values(), strict=True)),

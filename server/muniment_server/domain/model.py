@@ -5,7 +5,7 @@ The numbers of the enumerations are those of the contract and of the database.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import IntEnum
 from uuid import UUID
 from typing import TypeAlias
@@ -176,6 +176,8 @@ class NewMemory:
     provenance: ClaimedProvenance = ClaimedProvenance()
     validity: Validity = Validity()
     expire_time: datetime | None = None
+    ttl: timedelta | None = None
+    """Instead of `expire_time`: how long after it was recorded."""
     embedding: bytes | None = None
     """Caller-given vector, float32 little endian, of the model in use."""
 

@@ -6,7 +6,7 @@ caller names the memory that it corrects; an exact restatement reinforces. Simil
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from .errors import SlotConflict
@@ -40,12 +40,20 @@ class PreparedItem:
     provenance: Provenance
     validity: Validity
     expire_time: datetime | None
+    ttl: timedelta | None
     statement_hash: bytes
     content_ct: bytes
     frequencies: Mapping[int, int]
     """Token hash to frequency."""
     term_count: int
     analyzer: int
+
+    def expiry(self, now: datetime) -> datetime | None:
+        """When a memory that is recorded now expires; an instant beyond the calendar is its last one."""
+        if self.ttl is None:
+            return self.expire_time
+        last = datetime.max.replace(tzinfo=now.tzinfo)
+        return now + self.ttl if self.ttl < last - now else last
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +178,7 @@ class WritePlan:
             confidence=provenance.confidence,
             create_time=self._now,
             update_time=self._now,
-            expire_time=item.expire_time,
+            expire_time=item.expiry(self._now),
             valid_from=item.validity.start,
             valid_to=item.validity.end,
             reinforce_time=None,
@@ -211,8 +219,9 @@ class WritePlan:
     def _reinforce(self, old: Revision, item: PreparedItem) -> None:
         after = replace(old, reinforce_count=old.reinforce_count + 1, reinforce_time=self._now)
         relabelled = after
-        if old.expire_time is not None and (item.expire_time is None or item.expire_time > old.expire_time):
-            relabelled = replace(relabelled, expire_time=item.expire_time)
+        expiry = item.expiry(self._now)
+        if old.expire_time is not None and (expiry is None or expiry > old.expire_time):
+            relabelled = replace(relabelled, expire_time=expiry)
         if item.provenance.trust > old.trust:
             provenance = item.provenance
             relabelled = replace(
