@@ -62,8 +62,7 @@ async def test_every_field_of_an_item_comes_back(caller: Caller, stored: Stored)
     assert (full.kind, full.slot, list(full.tags)) == (EVENT, "trip", ["b", "a", "c'%_"])
     assert dict(full.properties) == dict(sent.properties)
     assert full.validity == validity
-    lifetime = full.expire_time.ToDatetime() - full.create_time.ToDatetime()
-    assert timedelta(days=3, seconds=-30) < lifetime <= timedelta(days=3)
+    assert full.expire_time.ToDatetime() - full.create_time.ToDatetime() == timedelta(days=3)
     said = full.provenance
     assert (said.source_ref, said.session, said.confidence) == ("mail:17", "s7", 0.0)
     assert said.HasField("confidence")
