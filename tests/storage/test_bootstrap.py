@@ -18,6 +18,7 @@ from muniment_server.bootstrap import (
     RoleSecrets,
     Where,
     administration,
+    derive_role_secrets,
     migrate_blocking,
     prepare,
     prepare_blocking,
@@ -138,8 +139,6 @@ async def test_operators_work_beside_a_running_service(home: Path) -> None:
 
 
 async def _secrets() -> RoleSecrets:
-    from muniment_server.bootstrap import derive_role_secrets
-
     return await derive_role_secrets(KEYS)
 
 
@@ -214,6 +213,96 @@ def test_a_role_that_made_its_database_prepares_it_without_being_superuser() -> 
                 assert admin.create_tenant(connection, "acme").name == "acme"
         finally:
             server.stop()
+
+
+@contextmanager
+def own_server() -> Iterator[EmbeddedPostgres]:
+    """A server that no installation has seen yet, with the databases `first` and `second`."""
+    with reachable_folder() as folder:
+        server = EmbeddedPostgres(folder / "home", PASSWORD, settings={"fsync": "off"})
+        server.start()
+        try:
+            with psycopg.connect(server.superuser_conninfo(), autocommit=True) as connection:
+                connection.execute(f"CREATE ROLE dba LOGIN CREATEROLE PASSWORD '{PASSWORD}'".encode())
+                for name in ("first", "second"):
+                    connection.execute(f"CREATE DATABASE {name} OWNER dba".encode())
+            for name in ("first", "second"):
+                with psycopg.connect(server.superuser_conninfo(name), autocommit=True) as connection:
+                    connection.execute("CREATE EXTENSION vector")
+            yield server
+        finally:
+            server.stop()
+
+
+def with_master_key(number: int, *earlier: int) -> RoleSecrets:
+    """What an installation with this master key, and earlier ones, would derive."""
+    keys = LocalMasterKeys([bytes([each]) * 32 for each in (number, *earlier)])
+    return asyncio.run(derive_role_secrets(keys))
+
+
+@pytest.mark.parametrize("login_name", ["postgres", "dba"])
+def test_a_second_installation_does_not_take_the_first_ones_roles(login_name: str, tmp_path: Path) -> None:
+    with own_server() as server:
+        first, second = (
+            Where(tmp_path, server.conninfo(login_name, PASSWORD, name)) for name in ("first", "second")
+        )
+        installation = prepare_blocking(first, with_master_key(1), MODEL)
+        with pytest.raises(BootstrapError, match=r"database 'first'.*muniment_app.*Nothing was changed"):
+            prepare_blocking(second, with_master_key(2), MODEL)
+        assert user_of(installation.app_conninfo) == "muniment_app"
+        with psycopg.connect(server.superuser_conninfo("second")) as connection:
+            found = connection.execute("SELECT FROM pg_namespace WHERE nspname = 'muniment'").fetchone()
+            assert found is None
+        # The first one may go on, and rotate its key, with a neighbour or without.
+        prepare_blocking(second, with_master_key(1), MODEL)
+        rotated = prepare_blocking(first, with_master_key(3, 1), MODEL)
+        assert user_of(rotated.app_conninfo) == "muniment_app"
+        assert user_of(prepare_blocking(second, with_master_key(3), MODEL).app_conninfo) == "muniment_app"
+
+
+def test_a_second_installation_serves_with_logins_of_its_own(tmp_path: Path) -> None:
+    with own_server() as server:
+        url = server.superuser_conninfo("second")
+        first = prepare_blocking(
+            Where(tmp_path, server.superuser_conninfo("first")), with_master_key(1), MODEL
+        )
+        with psycopg.connect(url, autocommit=True) as connection:
+            for part in ("app", "maintenance"):
+                connection.execute(
+                    f"CREATE ROLE second_{part} LOGIN PASSWORD '{PASSWORD}' IN ROLE muniment_{part}".encode()
+                )
+                connection.execute(
+                    f"ALTER ROLE second_{part} SET search_path = muniment, public, pg_temp".encode()
+                )
+        where = Where(
+            tmp_path,
+            url,
+            server.conninfo("second_app", PASSWORD, "second"),
+            server.conninfo("second_maintenance", PASSWORD, "second"),
+        )
+        assert user_of(prepare_blocking(where, with_master_key(2), MODEL).app_conninfo) == "second_app"
+        assert user_of(first.app_conninfo) == "muniment_app"
+
+
+def test_roles_that_nobody_uses_any_more_are_taken_over(tmp_path: Path) -> None:
+    with own_server() as server:
+        prepare_blocking(Where(tmp_path, server.superuser_conninfo("first")), with_master_key(1), MODEL)
+        with psycopg.connect(server.superuser_conninfo(), autocommit=True) as connection:
+            connection.execute("DROP DATABASE first")
+        where = Where(tmp_path, server.superuser_conninfo("second"))
+        assert user_of(prepare_blocking(where, with_master_key(2), MODEL).app_conninfo) == "muniment_app"
+
+
+def test_connections_of_servers_bear_the_id_of_their_master_key(tmp_path: Path) -> None:
+    with own_server() as server:
+        secrets = with_master_key(1)
+        installation = prepare_blocking(Where(tmp_path, server.superuser_conninfo("first")), secrets, MODEL)
+        assert secrets.key_id
+        for conninfo in (installation.app_conninfo, installation.maintenance_conninfo or ""):
+            with psycopg.connect(conninfo) as connection:
+                assert connection.execute("SHOW application_name").fetchone() == (
+                    f"muniment-server {secrets.key_id}",
+                )
 
 
 def test_a_login_without_the_extension_is_told_what_to_do(

@@ -20,8 +20,9 @@ from muniment_server.storage.roles import APP, MAINTENANCE, OWNER
 
 from .embedded import SUPERUSER, EmbeddedPostgres
 from .errors import BootstrapError, DatabaseUnreachableError
+from .logins import refuse_shared_roles, settle_password
 from .passwords import scram_verifier
-from .targets import DATABASE, RoleSecrets, Where, connected, derive_role_secrets, with_login
+from .targets import DATABASE, RoleSecrets, Where, connected, derive_role_secrets, of_server
 
 _LOG = logging.getLogger(__name__)
 
@@ -140,21 +141,24 @@ def _prepare_embedded(home: Path, secrets: RoleSecrets, model: admin.Model) -> I
         with connected(embedded.superuser_conninfo(DATABASE), _EMBEDDED) as connection:
             applied = _make_ready(connection, secrets, exclusive=True)
             admin.ensure_instance(connection, model)
-            app = embedded.conninfo(APP, secrets.passwords[APP], DATABASE)
-            maintenance = embedded.conninfo(MAINTENANCE, secrets.passwords[MAINTENANCE], DATABASE)
-            _settle_password(connection, APP, app, secrets)
-            _settle_password(connection, MAINTENANCE, maintenance, secrets)
+            url = embedded.superuser_conninfo(DATABASE)
+            app = settle_password(connection, url, APP, secrets)
+            maintenance = settle_password(connection, url, MAINTENANCE, secrets)
             instance = _check_serving(app, f"the role {APP}", model)
             _check_serving(maintenance, f"the role {MAINTENANCE}", model)
             dev_key = _make_dev_key(connection, home)
     except BaseException:
         embedded.stop()
         raise
-    return Installation(app, maintenance, instance, applied, dev_key, embedded)
+    return Installation(
+        of_server(app, secrets), of_server(maintenance, secrets), instance, applied, dev_key, embedded
+    )
 
 
 def _start_embedded(home: Path, secrets: RoleSecrets) -> EmbeddedPostgres:
-    embedded = EmbeddedPostgres(home, secrets.passwords[SUPERUSER], earlier=secrets.earlier)
+    embedded = EmbeddedPostgres(
+        home, secrets.passwords[SUPERUSER], earlier=secrets.earlier.get(SUPERUSER, ())
+    )
     embedded.start()
     with connected(embedded.superuser_conninfo(), _EMBEDDED) as connection:
         if not roles.database_exists(connection, DATABASE):
@@ -170,6 +174,8 @@ def _prepare_given(where: Where, secrets: RoleSecrets, model: admin.Model) -> In
         with connected(where.database_url, _SETTING) as connection:
             login = roles.read_login(connection)
             if login.privileged:
+                wanted = [role for role, url in ((APP, app), (MAINTENANCE, maintenance)) if url is None]
+                refuse_shared_roles(connection, where.database_url, wanted, secrets)
                 applied = _make_ready(connection, secrets, exclusive=False)
             elif login.acts_as_owner:
                 roles.check_extension(connection)
@@ -177,9 +183,10 @@ def _prepare_given(where: Where, secrets: RoleSecrets, model: admin.Model) -> In
             if login.privileged or login.acts_as_owner:
                 admin.ensure_instance(connection, model)
             if login.privileged and app is None:
-                app, app_source = _derive(where.database_url, connection, APP, secrets), f"the role {APP}"
+                app = settle_password(connection, where.database_url, APP, secrets)
+                app_source = f"the role {APP}"
             if login.privileged and maintenance is None:
-                maintenance = _derive(where.database_url, connection, MAINTENANCE, secrets)
+                maintenance = settle_password(connection, where.database_url, MAINTENANCE, secrets)
                 maintenance_source = f"the role {MAINTENANCE}"
             if app is None and not login.acts_as_owner:
                 app, app_source = where.database_url, _SETTING
@@ -197,13 +204,8 @@ def _prepare_given(where: Where, secrets: RoleSecrets, model: admin.Model) -> In
         )
     else:
         _check_serving(maintenance, maintenance_source, model)
-    return Installation(app, maintenance, instance, applied)
-
-
-def _derive(url: str, connection: psycopg.Connection[Any], role: str, secrets: RoleSecrets) -> str:
-    conninfo = with_login(url, connection, role, secrets.passwords[role])
-    _settle_password(connection, role, conninfo, secrets)
-    return conninfo
+        maintenance = of_server(maintenance, secrets)
+    return Installation(of_server(app, secrets), maintenance, instance, applied)
 
 
 def _check_serving(conninfo: str, source: str, model: admin.Model) -> admin.InstanceRow:
@@ -235,25 +237,6 @@ def _make_ready(
     verifiers = {role: scram_verifier(secrets.passwords[role]) for role in (APP, MAINTENANCE)}
     roles.prepare_database(connection, verifiers, exclusive=exclusive)
     return tuple(migrate.migrate(connection))
-
-
-def _settle_password(
-    connection: psycopg.Connection[Any], role: str, conninfo: str, secrets: RoleSecrets
-) -> None:
-    """Make the derived password open; only a role that was made under another one is changed."""
-    try:
-        with connected(conninfo, f"the role {role}"):
-            return
-    except DatabaseUnreachableError:
-        _LOG.warning("the role %s had another password: setting the one of this master key", role)
-    try:
-        roles.set_password(connection, role, scram_verifier(secrets.passwords[role]))
-    except psycopg.errors.InsufficientPrivilege:
-        raise BootstrapError(
-            f"The login may not set the password of {role}. Use the login that made it, or a superuser."
-        ) from None
-    with connected(conninfo, f"the role {role}"):
-        pass
 
 
 def _make_dev_key(connection: psycopg.Connection[Any], home: Path) -> DevKey | None:

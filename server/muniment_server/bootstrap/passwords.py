@@ -29,5 +29,20 @@ def scram_verifier(password: str, *, salt: bytes | None = None) -> str:
     return f"SCRAM-SHA-256${_ITERATIONS}:{_text(salt)}${_text(stored)}:{_text(server)}"
 
 
+def verifies(verifier: str, password: str) -> bool:
+    """Whether a stored verifier is of this password; False for one of another form."""
+    try:
+        method, parameters, keys = verifier.split("$")
+        iterations, salt = parameters.split(":")
+        stored = base64.b64decode(keys.split(":")[0], validate=True)
+        salted = hashlib.pbkdf2_hmac(
+            "sha256", password.encode("ascii"), base64.b64decode(salt, validate=True), int(iterations)
+        )
+    except (ValueError, OverflowError):
+        return False
+    found = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()
+    return method == "SCRAM-SHA-256" and hmac.compare_digest(found, stored)
+
+
 def _text(raw: bytes) -> str:
     return base64.b64encode(raw).decode("ascii")

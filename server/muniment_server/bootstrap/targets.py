@@ -20,6 +20,7 @@ from .passwords import database_password
 DATABASE = "muniment"
 """Name of the embedded database."""
 
+SERVER_NAME = "muniment-server"
 _PERSONAL = ("user", "password", "passfile", "service", "sslcert", "sslkey", "sslpassword", "sslcertmode")
 
 
@@ -47,10 +48,19 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class RoleSecrets:
-    """Passwords by role, derived from the master key; `earlier` ones of the superuser, newest first."""
+    """Passwords by role, derived from the master key; `earlier` ones by role, newest first.
+
+    key_id: of that master key. Connections of servers bear it, so that commands can tell which key a running
+    server began with.
+    """
 
     passwords: Mapping[str, str] = field(repr=False)
-    earlier: tuple[str, ...] = field(default=(), repr=False)
+    earlier: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    key_id: str = ""
+
+    def candidates(self, role: str) -> tuple[str, ...]:
+        """All passwords that a role may have, the current one first."""
+        return (self.passwords[role], *self.earlier.get(role, ()))
 
 
 async def derive_role_secrets(keys: MasterKeyProvider) -> RoleSecrets:
@@ -59,16 +69,14 @@ async def derive_role_secrets(keys: MasterKeyProvider) -> RoleSecrets:
     A provider that also holds earlier master keys gives their passwords too, so that the roles follow a
     rotation of the master key at the next start.
     """
-    passwords = {
-        role: database_password(await keys.derive(_purpose(role))) for role in (SUPERUSER, APP, MAINTENANCE)
+    all_roles = (SUPERUSER, APP, MAINTENANCE)
+    passwords = {role: database_password(await keys.derive(_purpose(role))) for role in all_roles}
+    ids = [each for each in getattr(keys, "key_ids", ()) if each != keys.current_key_id]
+    earlier = {
+        role: tuple([database_password(await keys.derive(_purpose(role), key_id=each)) for each in ids])
+        for role in all_roles
     }
-    ids: tuple[str, ...] = getattr(keys, "key_ids", ())
-    earlier = [
-        database_password(await keys.derive(_purpose(SUPERUSER), key_id=key_id))
-        for key_id in ids
-        if key_id != keys.current_key_id
-    ]
-    return RoleSecrets(passwords, tuple(earlier))
+    return RoleSecrets(passwords, earlier, keys.current_key_id)
 
 
 def _purpose(role: str) -> str:
@@ -82,6 +90,18 @@ def with_login(conninfo: str, connection: psycopg.Connection[Any], user: str, pa
     }
     parameters["dbname"] = connection.info.dbname
     return make_conninfo(**parameters, user=user, password=password)
+
+
+def of_server(conninfo: str, secrets: RoleSecrets) -> str:
+    """The same for a server: its connections bear the id of the master key that it began with."""
+    return (
+        make_conninfo(conninfo, application_name=server_name(secrets.key_id)) if secrets.key_id else conninfo
+    )
+
+
+def server_name(key_id: str) -> str:
+    """What connections of servers are called that began with this master key."""
+    return f"{SERVER_NAME} {key_id}"
 
 
 @contextmanager

@@ -50,7 +50,7 @@ def local_installation(*, as_owner: bool) -> Iterator[LocalInstallation]:
     no installation yet, BootstrapError where it cannot be reached.
     """
     from muniment_server import bootstrap, config
-    from muniment_server.bootstrap.targets import with_login
+    from muniment_server.bootstrap.logins import present_login
     from muniment_server.storage.roles import APP, MAINTENANCE
     from muniment_server.telemetry.logs import configure_logging
 
@@ -67,7 +67,7 @@ def local_installation(*, as_owner: bool) -> Iterator[LocalInstallation]:
     with bootstrap.administration(where, secrets) as connection:
 
         def login(role: str) -> str:
-            return with_login(connection.info.dsn, connection, role, secrets.passwords[role])
+            return present_login(connection, connection.info.dsn, role, secrets)
 
         yield LocalInstallation(
             settings,

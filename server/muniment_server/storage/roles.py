@@ -234,6 +234,40 @@ def _set_login_settings(connection: psycopg.Connection[Any]) -> None:
                 connection.execute(sql.SQL(f"ALTER ROLE {role} SET {name} = {{}}").format(value))
 
 
+def role_exists(connection: psycopg.Connection[Any], role: str) -> bool:
+    """Whether the server has a role of this name."""
+    return _row(connection, "SELECT FROM pg_roles WHERE rolname = %s", (role,)) is not None
+
+
+def read_verifier(connection: psycopg.Connection[Any], role: str) -> str | None:
+    """What is stored of a role's password; None where it has none.
+
+    Raises psycopg.errors.InsufficientPrivilege for everybody but superusers.
+    """
+    row = _row(connection, "SELECT rolpassword FROM pg_authid WHERE rolname = %s", (role,))
+    return row[0] if row else None
+
+
+def other_databases(connection: psycopg.Connection[Any]) -> list[str]:
+    """Other databases of this server in which muniment_owner owns something, by name."""
+    return [
+        name
+        for (name,) in _rows(
+            connection,
+            """
+            SELECT DISTINCT d.datname
+            FROM pg_shdepend s
+            JOIN pg_database d ON d.oid = s.dbid
+            JOIN pg_roles r ON r.oid = s.refobjid
+            WHERE s.refclassid = 'pg_authid'::regclass AND s.deptype = 'o' AND r.rolname = %s
+                  AND d.datname <> current_database()
+            ORDER BY d.datname
+            """,
+            (OWNER,),
+        )
+    ]
+
+
 def set_password(connection: psycopg.Connection[Any], role: str, verifier: str) -> None:
     """Give a login role another password, as its SCRAM verifier."""
     connection.execute(
