@@ -8,7 +8,7 @@ import asyncio
 import json
 import select
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -42,6 +42,8 @@ Row = dict[str, Any]
 Connection = AsyncConnection[Row]
 
 _INSTANT_ZERO = datetime(2000, 1, 1, tzinfo=UTC)
+_OUTAGE_PATIENCE = 0.5
+"""Seconds that a call waits for a connection while there is none at all."""
 _CONTENTION = frozenset({"40001", "40P01", "55P03"})
 
 
@@ -163,8 +165,11 @@ class Database:
         name: str = "app",
     ) -> None:
         self.statements: dict[str, Statement] = dict(statements or load_statements())
+        self._unreachable = False
+        self._held = 0
         self.pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
+            connection_class=_reporting(self._connected),
             kwargs={
                 "autocommit": True,
                 "row_factory": dict_row,
@@ -242,16 +247,19 @@ class Database:
         started = time.perf_counter()
         connection = await self._living_connection(wait)
         metrics().connection_wait(self.pool.name, time.perf_counter() - started)
+        self._held += 1
         try:
             yield connection
         finally:
+            self._held -= 1
             await asyncio.shield(self.pool.putconn(connection))
 
     async def _living_connection(self, wait: float) -> Connection:
         # An idle connection whose socket is readable was closed by the server (or has a notice
         # waiting): only then is a round trip spent on asking, so that the ordinary call pays nothing.
+        end = time.monotonic() + wait
         while True:
-            connection = await self.pool.getconn(wait)
+            connection = await self._pooled_connection(max(0.0, end - time.monotonic()))
             readable, _, _ = select.select([connection.fileno()], [], [], 0)
             if not readable:
                 return connection
@@ -259,8 +267,29 @@ class Database:
                 await AsyncConnectionPool.check_connection(connection)
             except psycopg.Error:
                 await self.pool.putconn(connection)
+            except BaseException:
+                await asyncio.shield(self.pool.putconn(connection))
+                raise
             else:
                 return connection
+
+    async def _pooled_connection(self, wait: float) -> Connection:
+        """A connection of the pool. While the database cannot be reached nobody waits long to hear of it:
+        raises DatabaseUnavailable then, and PoolTimeout when all connections are busy."""
+        end = time.monotonic() + wait
+        while True:
+            left = max(0.0, end - time.monotonic())
+            patience = left if self._held else min(left, _OUTAGE_PATIENCE)
+            try:
+                return await self.pool.getconn(patience)
+            except PoolTimeout:
+                if self._unreachable and not self._held:
+                    raise DatabaseUnavailable("connection") from None
+                if patience >= left:
+                    raise
+
+    def _connected(self, succeeded: bool) -> None:
+        self._unreachable = not succeeded
 
     def pool_stats(self) -> PoolStats:
         """The pool's state for the metrics."""
@@ -272,6 +301,23 @@ class Database:
         """One round trip, for readiness; raises when the database does not answer."""
         async with self.transaction(None, timeout=2.0) as work:
             await work.fetch("ping")
+
+
+def _reporting(tell: Callable[[bool], None]) -> type[Connection]:
+    """A connection class that tells of every attempt to connect whether it succeeded."""
+
+    class Reporting(AsyncConnection[Row]):
+        @classmethod
+        async def connect(cls, *args: Any, **kwargs: Any) -> Any:
+            try:
+                made = await super().connect(*args, **kwargs)
+            except psycopg.OperationalError:
+                tell(False)
+                raise
+            tell(True)
+            return made
+
+    return Reporting
 
 
 async def _roll_back(connection: Connection) -> None:
