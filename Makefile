@@ -52,6 +52,10 @@ test-contract: install ## Run the contract tests
 test-client: install ## Run the tests of the Python client (against a peer, no server)
 	$(PYTEST) tests/client $(ARGS)
 
+.PHONY: test-cli
+test-cli: install ## Run the tests of the command line against a server process
+	$(PYTEST) tests/cli $(ARGS)
+
 .PHONY: test-e2e
 test-e2e: install ## Run the end-to-end tests (the server as its own process, the Python client)
 	$(PYTEST) tests/e2e $(ARGS)

@@ -14,7 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 ROOT = Path(__file__).resolve().parent.parent
-RUNS = (("unit", "storage", "contract", "security"), ("client", "e2e"))
+RUNS = (("unit", "storage", "contract", "security", "cli"), ("client", "e2e"))
 
 NO_TESTS_COLLECTED = 5
 
