@@ -325,3 +325,42 @@ async def test_a_forged_event_is_marked_and_a_forged_receipt_refused(
     assert event.reason
     assert not event.HasField("memories_recalled")
     assert stored.events(21)
+
+
+async def test_reads_are_recorded_with_what_they_returned(caller: Caller, stored: Stored) -> None:
+    made = memory_ids((await caller.write("u1", "Likes tea", "Likes jam")).results)
+    await caller.get(made[0], include_revisions=True)
+    await caller.call("ListMemories", memory_service_pb2.ListMemoriesRequest(scope=scope("u1")))
+    listed, got, _ = await _audit(caller)
+    assert got.action == audit_pb2.AUDIT_ACTION_GET_MEMORY
+    assert list(got.memories_read.memory_ids) == made[:1]
+    assert listed.action == audit_pb2.AUDIT_ACTION_LIST_MEMORIES
+    assert list(listed.memories_read.memory_ids) == made[::-1]
+    assert listed.memories_read.count == 2
+    assert listed.scope == got.scope == scope("u1")
+    assert "tea" not in str(stored.events())
+
+
+async def test_what_cannot_be_recorded_is_not_done_and_not_answered(
+    shared: RunningService, caller: Caller, stored: Stored
+) -> None:
+    memory_id = (await caller.write("u1", "Likes tea")).results[0].memory.memory_id
+    recall_id = (await caller.recall("u1", "tea")).recall_id
+    before = stored.snapshot()
+    shared.database.execute("REVOKE INSERT ON audit_event FROM muniment_app")
+    try:
+        for call in (
+            caller.recall("u1", "tea"),
+            caller.write("u1", "Likes jam"),
+            caller.supersede(memory_id, "Likes jam"),
+            caller.erase_memories(memory_id),
+            caller.erase_subject("u1"),
+            caller.get(memory_id),
+            caller.call("ReportUse", memory_service_pb2.ReportUseRequest(recall_id=recall_id)),
+            caller.call("Audit", memory_service_pb2.AuditRequest()),
+        ):
+            await refused(call, "INTERNAL", "INTERNAL")
+    finally:
+        shared.database.execute("GRANT INSERT ON audit_event TO muniment_app")
+    assert stored.snapshot() == before
+    assert await caller.contents("u1", "likes") == ["Likes tea"]

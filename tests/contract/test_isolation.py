@@ -311,3 +311,29 @@ async def test_nobody_finds_the_text_by_looking_into_the_database(
 ) -> None:
     await _owned(caller)
     assert not tables_with(shared.database, MARKER)
+
+
+async def test_a_credential_bound_to_an_agent_names_no_other_agent(
+    shared: RunningService, caller: Caller, stored: Stored
+) -> None:
+    await caller.write("u1", "Of agent two", agent="a2")
+    bound = shared.caller(caller.tenant, agent="a1")
+    place = scope("u1", agent="a2")
+    session = memory_pb2.Scope(subject="u1", agent="a2", session="s1")
+    calls: list[tuple[str, Any]] = [
+        ("Write", memory_service_pb2.WriteRequest(scope=place, items=[item("Likes jam")])),
+        ("Recall", memory_service_pb2.RecallRequest(scope=place, query="agent")),
+        ("ListMemories", memory_service_pb2.ListMemoriesRequest(scope=place)),
+        ("Audit", memory_service_pb2.AuditRequest(filter={"scope": place})),
+        ("Erase", memory_service_pb2.EraseRequest(target={"session": {"scope": session}})),
+    ]
+    before = stored.snapshot()
+    for method, request in calls:
+        error = await refused(bound.call(method, request), "PERMISSION_DENIED", "PERMISSION_DENIED")
+        assert dict(error_info(error).metadata) == {"permission": "agent"}, method
+    assert stored.snapshot() == before
+    written = (await bound.write("u1", "Of agent one", agent="a1")).results[0].memory
+    assert written.provenance.agent == "a1"
+    assert not await bound.contents("u1", "Of agent")
+    answer = await bound.recall("u1", "Of agent", narrowing={"agent": "a1"})
+    assert [one.memory.content for one in answer.memories] == ["Of agent one"]

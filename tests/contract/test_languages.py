@@ -94,15 +94,21 @@ FROM_THE_END = [("9083-KD", LEXICAL), ("9083-KD", []), ("how do I open the locke
 
 
 async def test_the_end_of_a_long_text_is_found(caller: Caller, stored: Stored) -> None:
-    await caller.write("u1", _long_text())
+    written = (await caller.write("u1", _long_text())).results[0]
+    # The model reads the beginning only, and the answer says so.
+    assert written.embedding_state == memory_pb2.EMBEDDING_STATE_PARTIAL
+    replaced = await caller.supersede(written.memory.memory_id, _long_text())
+    assert replaced.embedding_state == memory_pb2.EMBEDDING_STATE_PARTIAL
     for query, legs in FROM_THE_END:
         answer = await caller.recall("u1", query, legs=legs)
         assert [one.memory.content for one in answer.memories] == [_long_text()], query
-    await caller.write("u1", *COOKING)
+    others = (await caller.write("u1", *COOKING)).results
+    assert {one.embedding_state for one in others} == {memory_pb2.EMBEDDING_STATE_READY}
     for query, legs in FROM_THE_END[:2]:
         answer = await caller.recall("u1", query, legs=legs, min_score=0.0)
         assert answer.memories[0].memory.content == _long_text(), query
-    assert stored.count("memory") == 21
+    assert len(stored.live()) == 21
+    assert stored.count("memory_embedding") == 22
 
 
 @pytest.mark.parametrize(("query", "legs"), FROM_THE_END[:2])
