@@ -317,11 +317,12 @@ async def _prepared(
     closing.push_async_callback(telemetry.aclose)
     provider = master_keys(settings)
     embedder = await asyncio.to_thread(create_embedder, settings.embedder)
-    installation = await prepare(where(settings), provider, embedder.model)
-    closing.push_async_callback(installation.close)
+    # Before the database: a master key that does not open the key store must not set passwords of roles.
     store = key_store(settings, provider)
     await store.open()
     closing.push_async_callback(store.close)
+    installation = await prepare(where(settings), provider, embedder.model, store)
+    closing.push_async_callback(installation.close)
     found = installation.instance
     service = Service(
         settings,

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import pwd
 import re
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
 from pathlib import Path
 
 import psycopg
@@ -181,6 +183,44 @@ def test_tenants_and_keys_beside_the_running_service(installation: Installation)
     table = muniment(home, "keys", "list", "--tenant", "acme").stdout.splitlines()
     assert [line.split("\t")[0] for line in table] == ["ID", match[1]]
     assert installation.rows(f"SELECT credential::text ~ '{secret}' FROM credential") == [(False,)] * 2
+
+
+def test_what_operators_do_stands_in_the_trail(installation: Installation) -> None:
+    home = installation.home
+    auditor = muniment(
+        home, "keys", "create", "--tenant", "dev", "--permission", "audit", "--subject", "ada"
+    ).stdout.strip()
+    first, public_id = (home / "dev-key").read_text().strip(), auditor.split("_")[1]
+    assert muniment(home, "keys", "revoke", public_id).returncode == 0
+    asked = {"MUNIMENT_TARGET": installation.target(), "MUNIMENT_TENANT": "dev", "MUNIMENT_API_KEY": first}
+    listed = muniment(home, "audit", "list", "--action", "administer", **asked)
+    assert listed.returncode == 0, listed.stderr
+    newest_first = [line.split("\t") for line in listed.stdout.splitlines()[1:]]
+    client = f"client muniment-cli/{version('muniment-server')}"
+    ours = (f"operator {pwd.getpwuid(os.getuid()).pw_name}, {client}", "ada")
+    assert [row[4:] for row in newest_first[:2]] == [
+        [*ours, f"api_key_revoked {public_id}: audit; for this subject only"],
+        [*ours, f"api_key_created {public_id}: audit; for this subject only"],
+    ]
+    # The first start's own acts: the tenant and the key that may do everything.
+    everything = ", ".join(("write", "recall", "supersede", "erase", "audit", "review", "admin"))
+    assert [row[4:] for row in newest_first[-2:]] == [
+        ["service muniment", "-", f"api_key_created {first.split('_')[1]}: {everything}"],
+        ["service muniment", "-", "tenant_created"],
+    ]
+    plain = json.loads(muniment(home, "audit", "list", "--subject", "ada", "--json", **asked).stdout)
+    told = next(one["administered"] for one in plain if "administered" in one)
+    assert (told["act"], told["subject_bound"]) == ("ADMINISTRATIVE_ACT_API_KEY_REVOKED", True)
+
+
+def test_what_cannot_be_recorded_is_not_done(installation: Installation) -> None:
+    nowhere = {"MUNIMENT_KEY_STORE_URL": "postgresql://nobody:hunter2@127.0.0.1:1/keys"}
+    refused = muniment(installation.home, "tenants", "create", "unheard", **nowhere)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    (line,) = [line for line in refused.stderr.splitlines() if line.startswith("muniment: ")]
+    assert line.startswith("muniment: Nothing was done, because it could not be recorded: ")
+    assert "hunter2" not in refused.stderr
+    assert installation.rows("SELECT name FROM tenant WHERE name = 'unheard'") == []
 
 
 def test_a_revoked_key_is_refused_at_once(installation: Installation) -> None:

@@ -17,6 +17,7 @@ from muniment._async.pages import AsyncPages, Page
 from muniment._audit_types import (
     AccessDenied,
     Actor,
+    Administered,
     AuditCheckpoint,
     AuditDetails,
     AuditEvent,
@@ -41,6 +42,7 @@ from muniment._audit_types import (
 from muniment._encode import UNSET, Unset
 from muniment._enums import (
     ActorKind,
+    AdministrativeAct,
     AuditAction,
     AuditOutcome,
     DegradationReason,
@@ -117,6 +119,8 @@ __all__ = [
     "AccessDenied",
     "Actor",
     "ActorKind",
+    "Administered",
+    "AdministrativeAct",
     "AlreadyExists",
     "AsyncClient",
     "AsyncModelCall",

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from muniment._enums import (
     ActorKind,
+    AdministrativeAct,
     AuditAction,
     AuditOutcome,
     ErasureReason,
@@ -149,6 +150,25 @@ class RestoreDeclared:
     reference: str
 
 
+@dataclass(frozen=True, slots=True)
+class Administered:
+    """Details of what an operator did at the command line, or the service at its first start."""
+
+    act: AdministrativeAct
+    credential_id: str
+    """`Actor.principal` of what is done with the API key."""
+    public_id: str
+    permissions: tuple[str, ...]
+    source_types: tuple[SourceType, ...]
+    max_trust: TrustLevel
+    subject_bound: bool
+    """Whether the key may act for one subject only; `AuditEvent.scope_id` is that of its scope."""
+    agent: str
+    expire_time: datetime | None
+    """When the key ends; None: never."""
+    master_key_id: str
+
+
 AuditDetails: TypeAlias = (
     MemoryWritten
     | MemorySuperseded
@@ -159,6 +179,7 @@ AuditDetails: TypeAlias = (
     | AccessDenied
     | IntegrityViolation
     | RestoreDeclared
+    | Administered
 )
 
 

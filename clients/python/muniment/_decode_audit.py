@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from muniment._audit_types import (
     AccessDenied,
     Actor,
+    Administered,
     AuditCheckpoint,
     AuditDetails,
     AuditEvent,
@@ -29,6 +30,7 @@ from muniment._audit_types import (
 from muniment._decode import degradation, erasure_counts, left_out, leg_score, scope
 from muniment._enums import (
     ActorKind,
+    AdministrativeAct,
     AuditAction,
     AuditOutcome,
     ErasureReason,
@@ -119,6 +121,21 @@ def _erased(message: audit_pb2.MemoryErased) -> MemoryErased:
     )
 
 
+def _administered(message: audit_pb2.Administered) -> Administered:
+    return Administered(
+        act=AdministrativeAct(message.act),
+        credential_id=message.credential_id,
+        public_id=message.public_id,
+        permissions=tuple(message.permissions),
+        source_types=tuple(map(SourceType, message.source_types)),
+        max_trust=TrustLevel(message.max_trust),
+        subject_bound=message.subject_bound,
+        agent=message.agent,
+        expire_time=instant(message, "expire_time"),
+        master_key_id=message.master_key_id,
+    )
+
+
 def _details(event: audit_pb2.AuditEvent) -> AuditDetails | None:
     match event.WhichOneof("details"):
         case "memory_written":
@@ -143,6 +160,8 @@ def _details(event: audit_pb2.AuditEvent) -> AuditDetails | None:
         case "restore_declared":
             declared = event.restore_declared
             return RestoreDeclared(declared.anchored_sequence, declared.restored_sequence, declared.reference)
+        case "administered":
+            return _administered(event.administered)
     return None
 
 

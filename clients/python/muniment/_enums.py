@@ -234,6 +234,17 @@ class AuditAction(OpenEnum):
     ADMINISTER = 23
 
 
+class AdministrativeAct(OpenEnum):
+    """What an operator did."""
+
+    UNSPECIFIED = 0
+    TENANT_CREATED = 1
+    API_KEY_CREATED = 2
+    API_KEY_REVOKED = 3
+    MASTER_KEY_REWRAPPED = 4
+    MASTER_KEY_RETIRED = 5
+
+
 class AuditOutcome(OpenEnum):
     """How it ended."""
 

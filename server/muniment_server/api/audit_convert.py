@@ -22,7 +22,7 @@ from muniment_server.application.export_audit import (
     SignedState,
 )
 from muniment_server.application.get_recall import RecallRecord
-from muniment_server.audit.events import Actor, AuditAction, AuditEvent, AuditOutcome
+from muniment_server.audit.events import Actor, AuditAction, AuditEvent, AuditOutcome, from_micros
 from muniment_server.audit.stored import StoredEvent
 from muniment_server.domain.model import Scope, SourceType, TimeRange
 
@@ -229,6 +229,22 @@ def _restored(_event: AuditEvent, given: _Details) -> audit_pb2.RestoreDeclared:
     )
 
 
+def _administered(_event: AuditEvent, given: _Details) -> audit_pb2.Administered:
+    expire_time = given["expire_time"]
+    return audit_pb2.Administered(
+        act=given["act"],
+        credential_id=given["credential_id"] or "",
+        public_id=given["public_id"] or "",
+        permissions=given["permissions"],
+        source_types=given["source_types"],
+        max_trust=answers.number(given["max_trust"] or 0),
+        subject_bound=given["subject_bound"],
+        agent=given["agent"] or "",
+        expire_time=None if expire_time is None else answers.timestamp(from_micros(expire_time)),
+        master_key_id=given["master_key_id"] or "",
+    )
+
+
 _BUILDERS: Final[Mapping[str, Callable[[AuditEvent, _Details], Any]]] = {
     "memory_written": _written,
     "memory_superseded": _superseded,
@@ -239,6 +255,7 @@ _BUILDERS: Final[Mapping[str, Callable[[AuditEvent, _Details], Any]]] = {
     "access_denied": _denied,
     "integrity_violation": _violated,
     "restore_declared": _restored,
+    "administered": _administered,
 }
 
 

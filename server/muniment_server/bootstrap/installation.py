@@ -8,10 +8,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import psycopg
 
+from muniment_server.audit.events import Actor, ActorKind
+from muniment_server.audit.operators import OperatorTrail
+from muniment_server.crypto.key_store import KeyStore
 from muniment_server.crypto.master import MasterKeyProvider
+from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.model import SourceType, TrustLevel
 from muniment_server.identity import api_key
 from muniment_server.identity.principal import Permission
@@ -64,20 +69,35 @@ class Installation:
             await asyncio.to_thread(self.embedded.stop)
 
 
-async def prepare(where: Where, keys: MasterKeyProvider, model: admin.Model) -> Installation:
+async def prepare(
+    where: Where, keys: MasterKeyProvider, model: admin.Model, store: KeyStore | None = None
+) -> Installation:
     """Start or find the database, bring it up to date, and make sure that it may be served from.
 
+    store: open. With it the making of the first tenant and key stands in the audit trail.
     Raises BootstrapError (DatabaseUnreachableError where waiting may help).
     """
     secrets = await derive_role_secrets(keys)
-    return await asyncio.to_thread(prepare_blocking, where, secrets, model)
+    record = None if store is None else _recorder(store, asyncio.get_running_loop())
+    return await asyncio.to_thread(prepare_blocking, where, secrets, model, record)
 
 
-def prepare_blocking(where: Where, secrets: RoleSecrets, model: admin.Model) -> Installation:
+def _recorder(store: KeyStore, loop: asyncio.AbstractEventLoop) -> OperatorTrail:
+    """For the thread in which the database is prepared; the key store belongs to the event loop."""
+
+    def tenant_key(tenant_id: UUID) -> TenantKey:
+        return asyncio.run_coroutine_threadsafe(store.tenant_key(tenant_id), loop).result()
+
+    return OperatorTrail(Actor(ActorKind.SERVICE, "muniment"), tenant_key)
+
+
+def prepare_blocking(
+    where: Where, secrets: RoleSecrets, model: admin.Model, record: admin.Record | None = None
+) -> Installation:
     """See `prepare`."""
     with _one_line_errors():
         if where.embedded:
-            return _prepare_embedded(where.home, secrets, model)
+            return _prepare_embedded(where.home, secrets, model, record)
         return _prepare_given(where, secrets, model)
 
 
@@ -135,7 +155,9 @@ def _owner_connection(
             yield connection, login, applied
 
 
-def _prepare_embedded(home: Path, secrets: RoleSecrets, model: admin.Model) -> Installation:
+def _prepare_embedded(
+    home: Path, secrets: RoleSecrets, model: admin.Model, record: admin.Record | None
+) -> Installation:
     embedded = _start_embedded(home, secrets)
     try:
         with connected(embedded.superuser_conninfo(DATABASE), _EMBEDDED) as connection:
@@ -146,7 +168,7 @@ def _prepare_embedded(home: Path, secrets: RoleSecrets, model: admin.Model) -> I
             maintenance = settle_password(connection, url, MAINTENANCE, secrets)
             instance = _check_serving(app, f"the role {APP}", model)
             _check_serving(maintenance, f"the role {MAINTENANCE}", model)
-            dev_key = _make_dev_key(connection, home)
+            dev_key = _make_dev_key(connection, home, record)
     except BaseException:
         embedded.stop()
         raise
@@ -239,7 +261,9 @@ def _make_ready(
     return tuple(migrate.migrate(connection))
 
 
-def _make_dev_key(connection: psycopg.Connection[Any], home: Path) -> DevKey | None:
+def _make_dev_key(
+    connection: psycopg.Connection[Any], home: Path, record: admin.Record | None
+) -> DevKey | None:
     """A tenant and a key to begin with, where there is no tenant yet."""
     key = api_key.generate()
     path = home / "dev-key"
@@ -260,7 +284,7 @@ def _make_dev_key(connection: psycopg.Connection[Any], home: Path) -> DevKey | N
             max_trust=TrustLevel.CONFIRMED,
         )
 
-    made = admin.create_first_tenant(connection, DEV_TENANT, make)
+    made = admin.create_first_tenant(connection, DEV_TENANT, make, record)
     return DevKey(DEV_TENANT, key.public_id, key.text(), path) if made else None
 
 

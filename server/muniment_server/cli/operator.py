@@ -1,14 +1,26 @@
-"""What operators' commands share: settings, and a connection that may act as the owner."""
+"""What operators' commands share: settings, a connection that may act as the owner, and the trail of it."""
 
 import asyncio
+import os
+import pwd
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import psycopg
 
 from .output import CommandError, note
+
+if TYPE_CHECKING:
+    from muniment_server.audit.events import Actor
+    from muniment_server.audit.operators import OperatorTrail
+    from muniment_server.config import Settings
+    from muniment_server.crypto.key_store import KeyStore
+    from muniment_server.crypto.master import MasterKeyProvider
+    from muniment_server.crypto.tenant_key import TenantKey
 
 
 @contextmanager
@@ -17,17 +29,90 @@ def administration() -> Iterator[psycopg.Connection[Any]]:
 
     With the embedded database this works beside a running server and without one.
     """
+    settings, provider = _settings()
+    with _connected(settings, provider) as connection:
+        yield connection
+
+
+@contextmanager
+def recorded_administration() -> Iterator[tuple[psycopg.Connection[Any], "OperatorTrail"]]:
+    """The same for acts, and what writes them into the trails of the tenants that they concern.
+
+    Raises CommandError when the key store cannot be reached: what cannot be recorded is not done.
+    """
+    from muniment_server.audit.operators import OperatorTrail
+
+    settings, provider = _settings()
+    with _connected(settings, provider) as connection, _keys(settings, provider) as (runner, store):
+
+        def tenant_key(tenant_id: UUID) -> "TenantKey":
+            with _told():
+                return runner.run(store.tenant_key(tenant_id))
+
+        yield connection, OperatorTrail(operator(settings, connection), tenant_key)
+
+
+def operator(settings: "Settings", connection: psycopg.Connection[Any]) -> "Actor":
+    """Who sits at the command line: the login of a database of his own, otherwise the account here."""
+    from muniment_server import bootstrap
+    from muniment_server.audit.events import Actor, ActorKind
+
+    client = f"muniment-cli/{version('muniment-server')}"
+    if bootstrap.where(settings).embedded:
+        return Actor(ActorKind.OPERATOR, _account(), client=client)
+    return Actor(ActorKind.OPERATOR, connection.info.user, client=f"{client} ({_account()})")
+
+
+def _account() -> str:
+    # Not from the environment, which anybody sets as he likes; and a container's user may have no name.
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid {os.getuid()}"
+
+
+def _settings() -> tuple["Settings", "MasterKeyProvider"]:
     from muniment_server import bootstrap, config
     from muniment_server.telemetry.logs import configure_logging
 
     settings = config.load()
     configure_logging("WARNING", as_json=settings.log_format == "json")
-    where = bootstrap.where(settings)
-    if where.embedded and not settings.home.exists():
+    if bootstrap.where(settings).embedded and not settings.home.exists():
         note(f"Making a new installation in {settings.home.resolve()}.")
-    secrets = asyncio.run(bootstrap.derive_role_secrets(bootstrap.master_keys(settings)))
-    with bootstrap.administration(where, secrets) as connection:
+    return settings, bootstrap.master_keys(settings)
+
+
+@contextmanager
+def _connected(settings: "Settings", provider: "MasterKeyProvider") -> Iterator[psycopg.Connection[Any]]:
+    from muniment_server import bootstrap
+
+    secrets = asyncio.run(bootstrap.derive_role_secrets(provider))
+    with bootstrap.administration(bootstrap.where(settings), secrets) as connection:
         yield connection
+
+
+@contextmanager
+def _keys(settings: "Settings", provider: "MasterKeyProvider") -> Iterator[tuple[asyncio.Runner, "KeyStore"]]:
+    from muniment_server import bootstrap
+
+    store = bootstrap.key_store(settings, provider)
+    with asyncio.Runner() as runner:
+        with _told():
+            runner.run(store.open())
+        try:
+            yield runner, store
+        finally:
+            runner.run(store.close())
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    from muniment_server.crypto.errors import KeyStoreError
+
+    try:
+        yield
+    except KeyStoreError as error:
+        raise CommandError(f"Nothing was done, because it could not be recorded: {error}.") from None
 
 
 def check_tenant_name(name: str) -> str:

@@ -105,5 +105,19 @@ def summary(event: "audit_pb2.AuditEvent") -> str:
         case "restore_declared":
             restored = event.restore_declared
             return f"from {restored.anchored_sequence} back to {restored.restored_sequence}"
+        case "administered":
+            return _administered(event.administered)
         case _:
             return ""
+
+
+def _administered(done: "audit_pb2.Administered") -> str:
+    from muniment_server._gen.muniment.v1 import audit_pb2
+
+    about = done.public_id or done.master_key_id
+    text = f"{word(audit_pb2.AdministrativeAct, done.act)} {about}".rstrip()
+    if done.permissions:
+        text += f": {', '.join(done.permissions)}"
+    if done.subject_bound:
+        text += "; for this subject only"
+    return text

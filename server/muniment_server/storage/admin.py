@@ -1,7 +1,9 @@
 """What the owner of the schema reads and writes: the instance, tenants, credentials.
 
 These are acts of an operator, over a connection that may act as `muniment_owner`; none of them is
-reachable through the service. Blocking; every function is one transaction.
+reachable through the service. Blocking; every function is one transaction. `record` is called in it, once
+for every tenant that the act concerns, and writes it into that tenant's audit trail: what it raises undoes
+the act. Without it the act stands in no trail.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,6 +17,7 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import DictRow, dict_row
 
+from muniment_server.domain.administration import Administered, AdministrativeAct
 from muniment_server.domain.ids import new_id
 from muniment_server.domain.model import SourceType, TrustLevel
 
@@ -102,6 +105,10 @@ class CredentialRow:
     revoke_time: datetime | None
 
 
+Record = Callable[[psycopg.Cursor[Any], UUID, Administered], None]
+"""Writes an act into the audit trail of a tenant."""
+
+
 @contextmanager
 def owner_cursor(
     connection: psycopg.Connection[Any], *, locked: bool = False
@@ -162,14 +169,17 @@ def ensure_instance(connection: psycopg.Connection[Any], model: Model) -> Instan
     return instance
 
 
-def create_tenant(connection: psycopg.Connection[Any], name: str) -> TenantRow:
+def create_tenant(connection: psycopg.Connection[Any], name: str, record: Record | None = None) -> TenantRow:
     """Make a tenant. The name's form is the caller's business. Raises AdminError when it is taken."""
     with owner_cursor(connection) as cursor:
-        return _insert_tenant(cursor, name)
+        return _insert_tenant(cursor, name, record)
 
 
 def create_first_tenant(
-    connection: psycopg.Connection[Any], name: str, make_key: Callable[[], NewCredential]
+    connection: psycopg.Connection[Any],
+    name: str,
+    make_key: Callable[[], NewCredential],
+    record: Record | None = None,
 ) -> bool:
     """Make a tenant and a key for it, unless there is any tenant already; tells whether it did.
 
@@ -178,12 +188,12 @@ def create_first_tenant(
     with owner_cursor(connection, locked=True) as cursor:
         if cursor.execute("SELECT FROM tenant LIMIT 1").fetchone() is not None:
             return False
-        _insert_tenant(cursor, name)
-        _insert_credential(cursor, make_key())
+        _insert_tenant(cursor, name, record)
+        _insert_credential(cursor, make_key(), record)
         return True
 
 
-def _insert_tenant(cursor: psycopg.Cursor[DictRow], name: str) -> TenantRow:
+def _insert_tenant(cursor: psycopg.Cursor[DictRow], name: str, record: Record | None) -> TenantRow:
     tenant = TenantRow(new_id(), name, datetime.now(UTC))
     cursor.execute(
         "INSERT INTO tenant (tenant_id, name, create_time) VALUES (%s, %s, %s) ON CONFLICT (name) DO NOTHING",
@@ -191,6 +201,8 @@ def _insert_tenant(cursor: psycopg.Cursor[DictRow], name: str) -> TenantRow:
     )
     if cursor.rowcount == 0:
         raise AdminError(f"The tenant {name!r} exists already.")
+    if record is not None:
+        record(cursor, tenant.tenant_id, Administered(AdministrativeAct.TENANT_CREATED))
     return tenant
 
 
@@ -201,13 +213,15 @@ def list_tenants(connection: psycopg.Connection[Any]) -> list[TenantRow]:
         return [TenantRow(**row) for row in cursor.fetchall()]
 
 
-def create_credential(connection: psycopg.Connection[Any], new: NewCredential) -> UUID:
+def create_credential(
+    connection: psycopg.Connection[Any], new: NewCredential, record: Record | None = None
+) -> UUID:
     """Store an API key and return its id. Raises AdminError when a tenant does not exist."""
     with owner_cursor(connection) as cursor:
-        return _insert_credential(cursor, new)
+        return _insert_credential(cursor, new, record)
 
 
-def _insert_credential(cursor: psycopg.Cursor[DictRow], new: NewCredential) -> UUID:
+def _insert_credential(cursor: psycopg.Cursor[DictRow], new: NewCredential, record: Record | None) -> UUID:
     credential_id = new_id()
     cursor.execute(
         "SELECT tenant_id, name FROM tenant WHERE name = ANY(%s) ORDER BY name", (list(new.tenants),)
@@ -236,6 +250,20 @@ def _insert_credential(cursor: psycopg.Cursor[DictRow], new: NewCredential) -> U
             new.expire_time,
         ),
     )
+    if record is not None:
+        done = Administered(
+            AdministrativeAct.API_KEY_CREATED,
+            credential_id,
+            new.public_id,
+            tuple(new.permissions),
+            tuple(new.source_types),
+            new.max_trust,
+            new.subject,
+            new.agent,
+            new.expire_time,
+        )
+        for tenant_id in tenants.values():
+            record(cursor, tenant_id, done)
     return credential_id
 
 
@@ -263,21 +291,41 @@ def list_credentials(connection: psycopg.Connection[Any], tenant: str | None = N
         ]
 
 
-def revoke_credential(connection: psycopg.Connection[Any], public_id: str) -> datetime:
+def revoke_credential(
+    connection: psycopg.Connection[Any], public_id: str, record: Record | None = None
+) -> datetime:
     """Revoke an API key for good and tell the running servers; returns since when it is revoked.
 
-    Revoking twice keeps the first time. Raises AdminError when there is no such key.
+    Revoking twice keeps the first time, and is recorded once. Raises AdminError when there is no such key.
     """
     with owner_cursor(connection) as cursor:
         cursor.execute(
-            "UPDATE credential SET revoke_time = coalesce(revoke_time, %s) WHERE public_id = %s"
-            " RETURNING revoke_time",
-            (datetime.now(UTC), public_id),
+            "SELECT credential_id, tenant_ids, permissions, source_types, max_trust, subject, agent,"
+            " expire_time, revoke_time FROM credential WHERE public_id = %s FOR UPDATE",
+            (public_id,),
         )
         row = cursor.fetchone()
         if row is None:
             raise AdminError("There is no API key with this id. `muniment keys list` shows the ids.")
         hint = Hint(HintKind.CREDENTIAL_CHANGED, (public_id,))
         cursor.execute("SELECT pg_notify(%s, %s)", (CHANNEL, hint.payload()))
-        revoke_time: datetime = row["revoke_time"]
-        return revoke_time
+        if row["revoke_time"] is not None:
+            earlier: datetime = row["revoke_time"]
+            return earlier
+        now = datetime.now(UTC)
+        cursor.execute("UPDATE credential SET revoke_time = %s WHERE public_id = %s", (now, public_id))
+        if record is not None:
+            done = Administered(
+                AdministrativeAct.API_KEY_REVOKED,
+                row["credential_id"],
+                public_id,
+                tuple(row["permissions"]),
+                tuple(SourceType(number) for number in row["source_types"]),
+                TrustLevel(row["max_trust"]),
+                row["subject"],
+                row["agent"],
+                row["expire_time"],
+            )
+            for tenant_id in row["tenant_ids"]:
+                record(cursor, tenant_id, done)
+        return now

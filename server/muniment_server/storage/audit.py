@@ -1,10 +1,13 @@
 """Audit events: stored once, never changed."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+import psycopg
+
 from .database import Row, UnitOfWork
+from .queries import load_statements
 
 if TYPE_CHECKING:
     from muniment_server.audit.events import AuditEvent
@@ -12,23 +15,38 @@ if TYPE_CHECKING:
 
 async def insert_event(work: UnitOfWork, event: "AuditEvent", payload: bytes, mac: bytes) -> None:
     """Queue an event and its place in the sealer's queue."""
-    await work.send(
-        "audit_insert",
-        event_id=event.event_id,
-        event_time=event.time,
-        action=int(event.action),
-        outcome=int(event.outcome),
-        actor=event.actor.principal,
-        scope_id=event.scope_id,
-        agent=event.agent,
-        session=event.session,
-        trace_id=event.trace_id,
-        recall_id=event.recall_id,
-        memory_ids=list(event.memory_ids),
-        source_types=sorted(event.source_types),
-        payload=payload,
-        mac=mac,
+    await work.send("audit_insert", **_columns(event, payload, mac))
+
+
+def insert_event_as_owner(
+    cursor: psycopg.Cursor[Any], event: "AuditEvent", payload: bytes, mac: bytes
+) -> None:
+    """Store an event and its place in the sealer's queue, in a transaction of the schema's owner."""
+    # Row-level security holds for the owner too.
+    cursor.execute("SELECT set_config('app.tenant_id', %s, true)", (str(event.tenant_id),))
+    cursor.execute(
+        load_statements()["audit_insert"].source.encode(),
+        {"tenant_id": event.tenant_id, **_columns(event, payload, mac)},
     )
+
+
+def _columns(event: "AuditEvent", payload: bytes, mac: bytes) -> dict[str, Any]:
+    return {
+        "event_id": event.event_id,
+        "event_time": event.time,
+        "action": int(event.action),
+        "outcome": int(event.outcome),
+        "actor": event.actor.principal,
+        "scope_id": event.scope_id,
+        "agent": event.agent,
+        "session": event.session,
+        "trace_id": event.trace_id,
+        "recall_id": event.recall_id,
+        "memory_ids": list(event.memory_ids),
+        "source_types": sorted(event.source_types),
+        "payload": payload,
+        "mac": mac,
+    }
 
 
 async def page_of_events(

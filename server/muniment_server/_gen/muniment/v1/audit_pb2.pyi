@@ -55,6 +55,15 @@ class UseOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     USE_OUTCOME_HELPFUL: _ClassVar[UseOutcome]
     USE_OUTCOME_NEUTRAL: _ClassVar[UseOutcome]
     USE_OUTCOME_HARMFUL: _ClassVar[UseOutcome]
+
+class AdministrativeAct(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    ADMINISTRATIVE_ACT_UNSPECIFIED: _ClassVar[AdministrativeAct]
+    ADMINISTRATIVE_ACT_TENANT_CREATED: _ClassVar[AdministrativeAct]
+    ADMINISTRATIVE_ACT_API_KEY_CREATED: _ClassVar[AdministrativeAct]
+    ADMINISTRATIVE_ACT_API_KEY_REVOKED: _ClassVar[AdministrativeAct]
+    ADMINISTRATIVE_ACT_MASTER_KEY_REWRAPPED: _ClassVar[AdministrativeAct]
+    ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED: _ClassVar[AdministrativeAct]
 AUDIT_ACTION_UNSPECIFIED: AuditAction
 AUDIT_ACTION_WRITE: AuditAction
 AUDIT_ACTION_SUPERSEDE: AuditAction
@@ -82,6 +91,12 @@ USE_OUTCOME_UNSPECIFIED: UseOutcome
 USE_OUTCOME_HELPFUL: UseOutcome
 USE_OUTCOME_NEUTRAL: UseOutcome
 USE_OUTCOME_HARMFUL: UseOutcome
+ADMINISTRATIVE_ACT_UNSPECIFIED: AdministrativeAct
+ADMINISTRATIVE_ACT_TENANT_CREATED: AdministrativeAct
+ADMINISTRATIVE_ACT_API_KEY_CREATED: AdministrativeAct
+ADMINISTRATIVE_ACT_API_KEY_REVOKED: AdministrativeAct
+ADMINISTRATIVE_ACT_MASTER_KEY_REWRAPPED: AdministrativeAct
+ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED: AdministrativeAct
 
 class Actor(_message.Message):
     __slots__ = ("kind", "principal", "agent", "client")
@@ -245,8 +260,32 @@ class RestoreDeclared(_message.Message):
     reference: str
     def __init__(self, anchored_sequence: _Optional[int] = ..., restored_sequence: _Optional[int] = ..., reference: _Optional[str] = ...) -> None: ...
 
+class Administered(_message.Message):
+    __slots__ = ("act", "credential_id", "public_id", "permissions", "source_types", "max_trust", "subject_bound", "agent", "expire_time", "master_key_id")
+    ACT_FIELD_NUMBER: _ClassVar[int]
+    CREDENTIAL_ID_FIELD_NUMBER: _ClassVar[int]
+    PUBLIC_ID_FIELD_NUMBER: _ClassVar[int]
+    PERMISSIONS_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_TYPES_FIELD_NUMBER: _ClassVar[int]
+    MAX_TRUST_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_BOUND_FIELD_NUMBER: _ClassVar[int]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    EXPIRE_TIME_FIELD_NUMBER: _ClassVar[int]
+    MASTER_KEY_ID_FIELD_NUMBER: _ClassVar[int]
+    act: AdministrativeAct
+    credential_id: str
+    public_id: str
+    permissions: _containers.RepeatedScalarFieldContainer[str]
+    source_types: _containers.RepeatedScalarFieldContainer[_memory_pb2.SourceType]
+    max_trust: _memory_pb2.TrustLevel
+    subject_bound: bool
+    agent: str
+    expire_time: _timestamp_pb2.Timestamp
+    master_key_id: str
+    def __init__(self, act: _Optional[_Union[AdministrativeAct, str]] = ..., credential_id: _Optional[str] = ..., public_id: _Optional[str] = ..., permissions: _Optional[_Iterable[str]] = ..., source_types: _Optional[_Iterable[_Union[_memory_pb2.SourceType, str]]] = ..., max_trust: _Optional[_Union[_memory_pb2.TrustLevel, str]] = ..., subject_bound: bool = ..., agent: _Optional[str] = ..., expire_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., master_key_id: _Optional[str] = ...) -> None: ...
+
 class AuditEvent(_message.Message):
-    __slots__ = ("event_id", "event_time", "action", "outcome", "reason", "actor", "scope", "scope_id", "trace_id", "span_id", "request_id", "sequence", "digest", "prev_digest", "memory_written", "memory_superseded", "memory_erased", "memories_recalled", "memories_used", "memories_read", "access_denied", "integrity_violation", "restore_declared")
+    __slots__ = ("event_id", "event_time", "action", "outcome", "reason", "actor", "scope", "scope_id", "trace_id", "span_id", "request_id", "sequence", "digest", "prev_digest", "memory_written", "memory_superseded", "memory_erased", "memories_recalled", "memories_used", "memories_read", "access_denied", "integrity_violation", "restore_declared", "administered")
     EVENT_ID_FIELD_NUMBER: _ClassVar[int]
     EVENT_TIME_FIELD_NUMBER: _ClassVar[int]
     ACTION_FIELD_NUMBER: _ClassVar[int]
@@ -270,6 +309,7 @@ class AuditEvent(_message.Message):
     ACCESS_DENIED_FIELD_NUMBER: _ClassVar[int]
     INTEGRITY_VIOLATION_FIELD_NUMBER: _ClassVar[int]
     RESTORE_DECLARED_FIELD_NUMBER: _ClassVar[int]
+    ADMINISTERED_FIELD_NUMBER: _ClassVar[int]
     event_id: str
     event_time: _timestamp_pb2.Timestamp
     action: AuditAction
@@ -293,7 +333,8 @@ class AuditEvent(_message.Message):
     access_denied: AccessDenied
     integrity_violation: IntegrityViolation
     restore_declared: RestoreDeclared
-    def __init__(self, event_id: _Optional[str] = ..., event_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., action: _Optional[_Union[AuditAction, str]] = ..., outcome: _Optional[_Union[AuditOutcome, str]] = ..., reason: _Optional[_Union[_error_reason_pb2.ErrorReason, str]] = ..., actor: _Optional[_Union[Actor, _Mapping]] = ..., scope: _Optional[_Union[_memory_pb2.Scope, _Mapping]] = ..., scope_id: _Optional[str] = ..., trace_id: _Optional[str] = ..., span_id: _Optional[str] = ..., request_id: _Optional[str] = ..., sequence: _Optional[int] = ..., digest: _Optional[bytes] = ..., prev_digest: _Optional[bytes] = ..., memory_written: _Optional[_Union[MemoryWritten, _Mapping]] = ..., memory_superseded: _Optional[_Union[MemorySuperseded, _Mapping]] = ..., memory_erased: _Optional[_Union[MemoryErased, _Mapping]] = ..., memories_recalled: _Optional[_Union[MemoriesRecalled, _Mapping]] = ..., memories_used: _Optional[_Union[MemoriesUsed, _Mapping]] = ..., memories_read: _Optional[_Union[MemoriesRead, _Mapping]] = ..., access_denied: _Optional[_Union[AccessDenied, _Mapping]] = ..., integrity_violation: _Optional[_Union[IntegrityViolation, _Mapping]] = ..., restore_declared: _Optional[_Union[RestoreDeclared, _Mapping]] = ...) -> None: ...
+    administered: Administered
+    def __init__(self, event_id: _Optional[str] = ..., event_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., action: _Optional[_Union[AuditAction, str]] = ..., outcome: _Optional[_Union[AuditOutcome, str]] = ..., reason: _Optional[_Union[_error_reason_pb2.ErrorReason, str]] = ..., actor: _Optional[_Union[Actor, _Mapping]] = ..., scope: _Optional[_Union[_memory_pb2.Scope, _Mapping]] = ..., scope_id: _Optional[str] = ..., trace_id: _Optional[str] = ..., span_id: _Optional[str] = ..., request_id: _Optional[str] = ..., sequence: _Optional[int] = ..., digest: _Optional[bytes] = ..., prev_digest: _Optional[bytes] = ..., memory_written: _Optional[_Union[MemoryWritten, _Mapping]] = ..., memory_superseded: _Optional[_Union[MemorySuperseded, _Mapping]] = ..., memory_erased: _Optional[_Union[MemoryErased, _Mapping]] = ..., memories_recalled: _Optional[_Union[MemoriesRecalled, _Mapping]] = ..., memories_used: _Optional[_Union[MemoriesUsed, _Mapping]] = ..., memories_read: _Optional[_Union[MemoriesRead, _Mapping]] = ..., access_denied: _Optional[_Union[AccessDenied, _Mapping]] = ..., integrity_violation: _Optional[_Union[IntegrityViolation, _Mapping]] = ..., restore_declared: _Optional[_Union[RestoreDeclared, _Mapping]] = ..., administered: _Optional[_Union[Administered, _Mapping]] = ...) -> None: ...
 
 class AuditFilter(_message.Message):
     __slots__ = ("memory_id", "scope", "recall_id", "trace_id", "principal", "actions", "outcomes", "source_types", "event_time")

@@ -1,0 +1,38 @@
+"""What operators do, as the audit trail tells it."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import IntEnum
+from uuid import UUID
+
+from .model import SourceType, TrustLevel
+
+
+class AdministrativeAct(IntEnum):
+    """What was done; the contract's numbers."""
+
+    TENANT_CREATED = 1
+    API_KEY_CREATED = 2
+    API_KEY_REVOKED = 3
+    MASTER_KEY_REWRAPPED = 4
+    MASTER_KEY_RETIRED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Administered:
+    """One act, and the API key or master key that it was about.
+
+    `subject` is the label of the only subject that the API key may act for; it never reaches the trail, which
+    names the subject's scope.
+    """
+
+    act: AdministrativeAct
+    credential_id: UUID | None = None
+    public_id: str = ""
+    permissions: tuple[str, ...] = ()
+    source_types: tuple[SourceType, ...] = ()
+    max_trust: TrustLevel | None = None
+    subject: str | None = field(default=None, repr=False)
+    agent: str | None = None
+    expire_time: datetime | None = None
+    master_key_id: str = ""
