@@ -15,6 +15,7 @@ from muniment_server.crypto.errors import (
     KeyStoreError,
     KeyStoreUnavailable,
     MasterKeyError,
+    MasterKeyRetired,
     MasterKeyUnknown,
     ScopeKeyDestroyed,
     ScopeKeyMissing,
@@ -399,6 +400,69 @@ class TestMasterKeys:
         assert await stores[0].master_keys_in_use() == {new.current_key_id: 31}
         for tenant, mac in macs.items():
             assert (await stores[1].tenant_key(tenant)).mac("", b"") == mac
+
+    async def test_a_master_key_is_retired_once_nothing_needs_it(
+        self, store: KeyStore, provider: LocalMasterKeys, rows: KeyRows
+    ) -> None:
+        scope = uuid4()
+        old = provider.current_key_id
+        mac = (await store.tenant_key(TENANT)).mac("", b"")
+        signing_key = await store.signing_key()
+        new = LocalMasterKeys([bytes(32), bytes(range(32))])
+        with pytest.raises(MasterKeyError, match="wraps new keys"):
+            await store.retire_master_key(old)
+        running = WrappedKeyStore(rows, provider)
+        await store.rewrap(new)
+        # A process that began before the rotation goes on to wrap with the old key.
+        await running.scope_key(TENANT, scope, 1, create=True)
+        assert await store.retire_master_key(old) == 1
+        assert await running.scope_key(TENANT, scope, 2, create=True)
+        assert await store.rewrap(new) == 2
+        assert await store.retire_master_key(old) == 0
+        assert await store.retire_master_key(old) == 0
+        for attempt in (
+            running.scope_key(TENANT, scope, 3, create=True),
+            running.tenant_key(OTHER_TENANT),
+            running.rotate_signing_key(),
+            running.rewrap(LocalMasterKeys([bytes(range(32)), bytes(32)])),
+        ):
+            with pytest.raises(MasterKeyRetired, match=old):
+                await attempt
+        assert (await store.signing_key()).key_id == signing_key.key_id
+        assert await store.master_keys_in_use() == {new.current_key_id: 5}
+        assert (await store.tenant_key(TENANT)).mac("", b"") == mac
+        assert (await store.scope_key(TENANT, scope, 3, create=True)).epoch == 3
+        assert (await store.rotate_signing_key()).key_id
+
+    async def test_nothing_slips_past_a_retirement(
+        self, store: KeyStore, open_store: OpenStore, provider: LocalMasterKeys
+    ) -> None:
+        running = await asyncio.gather(*(open_store() for _ in range(3)))
+        new = LocalMasterKeys([bytes(32), bytes(range(32))])
+        made, refused = 0, 0
+        stop = asyncio.Event()
+
+        async def make(process: KeyStore) -> None:
+            nonlocal made, refused
+            while not stop.is_set():
+                try:
+                    await process.scope_key(TENANT, uuid4(), 1, create=True)
+                    made += 1
+                except MasterKeyRetired:
+                    refused += 1
+                await asyncio.sleep(0)
+
+        makers = [asyncio.create_task(make(process)) for process in running]
+        await asyncio.sleep(0.2)
+        await store.rewrap(new)
+        while await store.retire_master_key(provider.current_key_id):
+            await store.rewrap(new)
+        await asyncio.sleep(0.2)
+        stop.set()
+        await asyncio.gather(*makers)
+        assert made > 0 < refused
+        # The value that proves the master key is one more.
+        assert await store.master_keys_in_use() == {new.current_key_id: made + 1}
 
     async def test_a_running_process_without_the_new_master_key_says_so(
         self, store: KeyStore, open_store: OpenStore

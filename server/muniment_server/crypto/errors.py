@@ -29,6 +29,14 @@ class KeyStoreUnavailable(KeyStoreError):
     """The key store cannot be reached, is locked for too long, or is closed. Worth a retry."""
 
 
+class MasterKeyRetired(KeyStoreError):
+    """Something would be wrapped by a master key that is retired: this process began before a rotation."""
+
+    def __init__(self, key_id: str) -> None:
+        super().__init__(f"the master key {key_id} is retired; start again with the present one")
+        self.key_id = key_id
+
+
 class ScopeKeyMissing(CryptoError):
     """No key was ever made for this epoch of the scope."""
 

@@ -146,3 +146,10 @@ class KeyRows(Protocol):
     async def count_by_master(self) -> dict[str, int]:
         """Number of values per master key."""
         ...
+
+    async def retire_master(self, master_id: str) -> int:
+        """Refuse values of this master key from now on, unless some are there; returns how many there are.
+
+        Then `add`, `add_scope`, `add_signing` and `rewrap` raise MasterKeyRetired for it.
+        """
+        ...

@@ -150,6 +150,15 @@ class KeyStore(Protocol):
         """How many keys each master key wraps, by its id."""
         ...
 
+    async def retire_master_key(self, key_id: str) -> int:
+        """Make sure that the master key wraps nothing, now and ever; returns how many keys it still wraps.
+
+        0: it is retired, and a process that still began with it is refused with MasterKeyRetired when it
+        would wrap something. Otherwise nothing was done: rewrap first. Raises MasterKeyError for the current
+        key.
+        """
+        ...
+
 
 def newest_per_key(heads: Iterable[Head]) -> list[Head]:
     """The highest of each key's heads, ordered. Raises ValueError when two contradict each other."""

@@ -268,6 +268,7 @@ def _edit(path: Path, change: Callable[[list[bytes]], list[bytes]]) -> tuple[int
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             before = _read(path)
             after = change(before)
+            _keep_owner(file, path)
             _write(file, after)
         temporary.replace(path)
     except BaseException:
@@ -275,6 +276,13 @@ def _edit(path: Path, change: Callable[[list[bytes]], list[bytes]]) -> tuple[int
         raise
     _sync_folder(path.parent)
     return len(before), len(after)
+
+
+def _keep_owner(file: TextIO, path: Path) -> None:
+    # An operator who is root must not take the file away from the service's account.
+    if os.name == "posix" and os.geteuid() == 0:
+        status = path.stat()
+        os.fchown(file.fileno(), status.st_uid, status.st_gid)
 
 
 def _write(file: TextIO, roots: Sequence[bytes]) -> None:

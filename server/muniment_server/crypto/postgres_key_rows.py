@@ -15,7 +15,7 @@ from psycopg import AsyncConnection, AsyncCursor, Error
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from .errors import KeyStoreError, KeyStoreUnavailable
+from .errors import KeyStoreError, KeyStoreUnavailable, MasterKeyRetired
 from .key_rows import BUSY_SECONDS, SCHEMA_VERSION, PublicKey, Rewrapped, Slot, SlotKind
 from .key_store import Head, HeadKind
 from .master import WrappedKey
@@ -31,6 +31,7 @@ _TIMEOUTS = (
 _LOCK_SCHEMA = 0x4D756E01
 _LOCK_SIGNING = 0x4D756E02
 _LOCK_SCOPE = 0x4D756E03
+_LOCK_MASTER = 0x4D756E04
 
 _SQL = {name: text.encode() for name, text in statements("postgres").items()}
 
@@ -199,6 +200,8 @@ class PostgresKeyRows:
             for change in changes
         ]
         async with self._transaction() as cursor:
+            for master_id in {change.new.master_id for change in changes}:
+                await _refuse_retired(cursor, master_id)
             await cursor.executemany(_SQL["key_rewrap"], values)
             return cursor.rowcount
 
@@ -210,6 +213,16 @@ class PostgresKeyRows:
         async with self._transaction() as cursor:
             await cursor.execute(_SQL["keys_by_master"])
             return dict(await cursor.fetchall())
+
+    async def retire_master(self, master_id: str) -> int:
+        """Refuse values of this master key from now on, unless some are there."""
+        async with self._transaction() as cursor:
+            # Whoever wraps holds it shared: nothing is on its way that the count does not see.
+            await _lock(cursor, _LOCK_MASTER)
+            count = int(await _value(cursor, "master_count", {"master_id": master_id}))
+            if count == 0:
+                await cursor.execute(_SQL["master_retire"], {"master_id": master_id})
+        return count
 
 
 async def _value(cursor: _Cursor, name: str, values: Mapping[str, Any] | None = None) -> Any:
@@ -225,6 +238,7 @@ async def _read(cursor: _Cursor, slot: Slot) -> WrappedKey | None:
 
 
 async def _insert(cursor: _Cursor, slot: Slot, wrapped: WrappedKey) -> WrappedKey:
+    await _refuse_retired(cursor, wrapped.master_id)
     values = {"master_id": wrapped.master_id, "wrapped": wrapped.data}
     await cursor.execute(_SQL["key_add"], _slot_values(slot) | values)
     stored = await _read(cursor, slot)
@@ -235,6 +249,12 @@ async def _insert(cursor: _Cursor, slot: Slot, wrapped: WrappedKey) -> WrappedKe
 
 async def _lock(cursor: _Cursor, subject: int, number: int = 0) -> None:
     await cursor.execute(_SQL["lock"], {"subject": subject, "number": number})
+
+
+async def _refuse_retired(cursor: _Cursor, master_id: str) -> None:
+    await cursor.execute(_SQL["lock_shared"], {"subject": _LOCK_MASTER, "number": 0})
+    if await _value(cursor, "master_retired", {"master_id": master_id}) is not None:
+        raise MasterKeyRetired(master_id)
 
 
 async def _lock_scope(cursor: _Cursor, scope_id: UUID) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
-from .errors import KeyStoreError, KeyStoreUnavailable
+from .errors import KeyStoreError, KeyStoreUnavailable, MasterKeyRetired
 from .key_rows import BUSY_SECONDS, SCHEMA_VERSION, PublicKey, Rewrapped, Slot, SlotKind
 from .key_store import Head, HeadKind
 from .master import WrappedKey
@@ -125,6 +125,10 @@ class SqliteKeyRows:
         """Number of values per master key."""
         return await self._run(SqliteKeyRows._count_by_master)
 
+    async def retire_master(self, master_id: str) -> int:
+        """Refuse values of this master key from now on, unless some are there."""
+        return await self._run(SqliteKeyRows._retire_master, master_id)
+
     # Below: in the thread --------------------------------------------------------------------
 
     async def _run(
@@ -219,6 +223,7 @@ class SqliteKeyRows:
             return self._insert(slot, wrapped)
 
     def _insert(self, slot: Slot, wrapped: WrappedKey) -> WrappedKey:
+        self._refuse_retired(wrapped.master_id)
         values = {"master_id": wrapped.master_id, "wrapped": wrapped.data, "now": _now()}
         self._db.execute(_SQL["key_add"], _slot_values(slot) | values | {"padding": self._page_bytes})
         stored = self._read(slot)
@@ -321,6 +326,8 @@ class SqliteKeyRows:
     def _rewrap(self, changes: Sequence[Rewrapped]) -> int:
         count = 0
         with self._writing() as db:
+            for master_id in {change.new.master_id for change in changes}:
+                self._refuse_retired(master_id)
             for change in changes:
                 values = {
                     "master_id": change.new.master_id,
@@ -332,6 +339,18 @@ class SqliteKeyRows:
 
     def _count_by_master(self) -> dict[str, int]:
         return dict(self._db.execute(_SQL["keys_by_master"]))
+
+    def _retire_master(self, master_id: str) -> int:
+        values = {"master_id": master_id, "now": _now()}
+        with self._writing() as db:
+            count = int(db.execute(_SQL["master_count"], values).fetchone()[0])
+            if count == 0:
+                db.execute(_SQL["master_retire"], values)
+        return count
+
+    def _refuse_retired(self, master_id: str) -> None:
+        if self._db.execute(_SQL["master_retired"], {"master_id": master_id}).fetchone() is not None:
+            raise MasterKeyRetired(master_id)
 
 
 def _slot_values(slot: Slot) -> dict[str, Any]:

@@ -164,6 +164,12 @@ class WrappedKeyStore:
         """How many keys each master key wraps, by its id."""
         return await self._rows.count_by_master()
 
+    async def retire_master_key(self, key_id: str) -> int:
+        """Make sure that the master key wraps nothing, now and ever."""
+        if key_id == self._provider.current_key_id:
+            raise MasterKeyError(f"the master key {key_id} wraps new keys and cannot be retired")
+        return await self._rows.retire_master(key_id)
+
     async def _current_signing(self) -> SigningKey | None:
         for _ in range(_ATTEMPTS):
             current = await self._rows.current_signing()

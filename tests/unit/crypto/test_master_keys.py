@@ -181,6 +181,17 @@ def test_two_rotations_do_not_lose_a_key(tmp_path: Path) -> None:
     assert FileMasterKeys(path).key_ids == (second, first)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_a_rotation_by_root_leaves_the_file_to_its_owner(tmp_path: Path) -> None:
+    path = tmp_path / "master.key"
+    first = FileMasterKeys(path, create=True).current_key_id
+    os.chown(path, 12345, 23456)
+    retired = add_master_key(path), retire_master_keys(path, [first])
+    assert retired[1] == 1
+    status = path.stat()
+    assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (12345, 23456, 0o600)
+
+
 def test_a_failed_rotation_leaves_everything_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "master.key"
     FileMasterKeys(path, create=True)

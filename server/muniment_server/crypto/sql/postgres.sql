@@ -17,6 +17,11 @@ CREATE TABLE IF NOT EXISTS muniment_keys.wrapped_key (
     CONSTRAINT wrapped_key_pkey PRIMARY KEY (kind, tenant_id, item_id, epoch)
 );
 CREATE INDEX IF NOT EXISTS wrapped_key_master_idx ON muniment_keys.wrapped_key (master_id);
+CREATE TABLE IF NOT EXISTS muniment_keys.retired_master (
+    master_id text NOT NULL,
+    create_time timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT retired_master_pkey PRIMARY KEY (master_id)
+);
 CREATE TABLE IF NOT EXISTS muniment_keys.scope_destroyed (
     tenant_id uuid NOT NULL,
     scope_id uuid NOT NULL,
@@ -57,6 +62,9 @@ SELECT max(version) FROM muniment_keys.version
 -- name: lock
 SELECT pg_advisory_xact_lock(%(subject)s, %(number)s)
 
+-- name: lock_shared
+SELECT pg_advisory_xact_lock_shared(%(subject)s, %(number)s)
+
 -- name: key_read
 SELECT master_id, wrapped FROM muniment_keys.wrapped_key
 WHERE kind = %(kind)s AND tenant_id = %(tenant_id)s AND item_id = %(item_id)s AND epoch = %(epoch)s
@@ -91,6 +99,15 @@ WHERE kind = %(kind)s AND tenant_id = %(tenant_id)s AND item_id = %(item_id)s AN
 
 -- name: keys_by_master
 SELECT master_id, count(*) FROM muniment_keys.wrapped_key GROUP BY master_id ORDER BY master_id
+
+-- name: master_count
+SELECT count(*) FROM muniment_keys.wrapped_key WHERE master_id = %(master_id)s
+
+-- name: master_retire
+INSERT INTO muniment_keys.retired_master (master_id) VALUES (%(master_id)s) ON CONFLICT DO NOTHING
+
+-- name: master_retired
+SELECT 1 FROM muniment_keys.retired_master WHERE master_id = %(master_id)s
 
 -- name: destroyed_read
 SELECT through_epoch FROM muniment_keys.scope_destroyed

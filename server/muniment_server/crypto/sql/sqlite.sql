@@ -14,6 +14,10 @@ CREATE TABLE wrapped_key (
     UNIQUE (kind, tenant_id, item_id, epoch)
 );
 CREATE INDEX wrapped_key_master_idx ON wrapped_key (master_id);
+CREATE TABLE retired_master (
+    master_id TEXT NOT NULL PRIMARY KEY,
+    create_time INTEGER NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE scope_destroyed (
     tenant_id BLOB NOT NULL,
     scope_id BLOB NOT NULL,
@@ -73,6 +77,15 @@ WHERE kind = :kind AND tenant_id = :tenant_id AND item_id = :item_id AND epoch =
 
 -- name: keys_by_master
 SELECT master_id, count(*) FROM wrapped_key GROUP BY master_id ORDER BY master_id
+
+-- name: master_count
+SELECT count(*) FROM wrapped_key WHERE master_id = :master_id
+
+-- name: master_retire
+INSERT INTO retired_master (master_id, create_time) VALUES (:master_id, :now) ON CONFLICT DO NOTHING
+
+-- name: master_retired
+SELECT 1 FROM retired_master WHERE master_id = :master_id
 
 -- name: destroyed_read
 SELECT through_epoch FROM scope_destroyed WHERE tenant_id = :tenant_id AND scope_id = :scope_id
