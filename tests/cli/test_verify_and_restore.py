@@ -132,7 +132,7 @@ def test_an_operator_verifies_notices_an_old_copy_and_declares_it(home: Path) ->
         client.erase("u2")
     clean = muniment(home, "verify", "--deep", "--json")
     assert clean.returncode == 0, clean.stdout
-    assert json.loads(clean.stdout)["tenants"][0]["checked"]["events"] == 4
+    assert json.loads(clean.stdout)["tenants"][0]["checked"]["events"] == 6
     trail = muniment(home, "audit", "verify", "--tenant", "dev")
     assert trail.returncode == 0, trail.stdout
 
@@ -161,8 +161,8 @@ def test_an_operator_verifies_notices_an_old_copy_and_declares_it(home: Path) ->
     assert declared.returncode == 0, declared.stderr
     told = json.loads(declared.stdout)
     assert told["restore_epoch"] == 1
-    assert told["tenants"][0]["anchored_sequence"] == 4
-    assert told["tenants"][0]["restored_sequence"] == 2
+    assert told["tenants"][0]["anchored_sequence"] == 6
+    assert told["tenants"][0]["restored_sequence"] == 4
     assert told["tenants"][0]["erased"] == 1
     assert muniment(home, "verify", "--deep").returncode == 0
 
