@@ -225,7 +225,7 @@ async def _remove(
     if command.target is ErasureTarget.SCOPE:
         await _remove_scope(services, command, work, scope_id, tally, erasure_id, now)
     else:
-        await _remove_part(services, command, work, scope_id, None, tally, epochs, erasure_id, now)
+        await _remove_part(services, context, command, work, scope_id, None, tally, epochs, erasure_id, now)
 
 
 async def _remove_memories(
@@ -252,12 +252,13 @@ async def _remove_memories(
         tally.scope_id = next(iter(by_scope))
     for scope_id in sorted(by_scope):
         await _remove_part(
-            services, command, work, scope_id, by_scope[scope_id], tally, epochs, erasure_id, now
+            services, context, command, work, scope_id, by_scope[scope_id], tally, epochs, erasure_id, now
         )
 
 
 async def _remove_part(
     services: Services,
+    context: CallContext,
     command: EraseCommand,
     work: UnitOfWork,
     scope_id: UUID,
@@ -281,8 +282,14 @@ async def _remove_part(
         target_session=scope.session if scope and command.target is ErasureTarget.SESSION else None,
         agent=scope.agent if scope else None,
         session=scope.session if scope and command.target is ErasureTarget.FILTER else None,
+        bound_agent=context.principal.agent,
         restriction=command.restriction,
     )
+    if memory_ids is not None and context.principal.agent is not None:
+        # What was erased a moment ago, by somebody else, is missing here too.
+        missing = set(memory_ids) - {revision.memory_id for revision in found}
+        if missing & (await scopes_of(work, missing)).keys():
+            raise MemoryNotFound(str(min(missing)))
     if not found:
         return
     removed = await remove_memories(work, scope_id, row.scope_no, found)

@@ -27,7 +27,7 @@ from muniment_server.storage.memories import (
 from muniment_server.telemetry.instruments import metrics
 
 from .consistency import check_token, issue_token
-from .scoping import bind_scope, in_reach, read_label, reading_key
+from .scoping import agent_in_reach, bind_scope, in_reach, read_label, reading_key
 from .sealing import is_genuine, open_content
 from .services import Services
 from .views import to_memory, tombstone, weight
@@ -107,7 +107,8 @@ async def get_memory(
             )
             return Found(tombstone(memory_id, erased["erase_time"]), [], 0, [], token)
         revision, contradicted = found[0]
-        if not in_reach(context, tenant_key, revision.scope_id):
+        within = in_reach(context, tenant_key, revision.scope_id) and agent_in_reach(context, revision.agent)
+        if not within:
             raise MemoryNotFound(str(memory_id))
         row = (await read_scopes(work, [revision.scope_id])).get(revision.scope_id)
         key, label = await _opened(services, context, tenant_key, row)
@@ -251,6 +252,7 @@ async def list_page(
             agent=scope.agent,
             session=scope.session,
             include_narrowed=include_narrowed,
+            bound_agent=context.principal.agent,
             now=now,
             after_id=after,
             limit=size + 1,

@@ -41,6 +41,12 @@ def in_reach(context: CallContext, key: TenantKey, scope_id: UUID) -> bool:
     return subject is None or scope_id == key.scope_id(int(ScopeKind.SUBJECT), subject)
 
 
+def agent_in_reach(context: CallContext, agent: str | None) -> bool:
+    """Whether the credential may see a memory that is narrowed to this agent, or to none."""
+    bound = context.principal.agent
+    return bound is None or agent is None or agent == bound
+
+
 def scope_number(scope_id: UUID) -> int:
     """The compact number of a scope inside its tenant: its first eight bytes as a signed integer."""
     return int.from_bytes(scope_id.bytes[:8], signed=True)

@@ -40,7 +40,7 @@ from muniment_server.telemetry.spans import memory_span
 from .consistency import issue_token
 from .idempotency import RequestMark, earlier_response, remember
 from .preparing import ItemVector, analyse, check_expiry, check_items, prepare, stamp, vectors
-from .scoping import EpochChanged, in_reach, locked_existing, read_label, writing_key
+from .scoping import EpochChanged, agent_in_reach, in_reach, locked_existing, read_label, writing_key
 from .sealing import ScopeChange, is_genuine
 from .services import Attempts, Services
 from .views import etag, to_memory
@@ -139,7 +139,7 @@ async def _attempt(
         earlier = await earlier_response(work, mark, key)
         if earlier is not None:
             return earlier, None
-        old = await _locked(work, key, command.memory_id)
+        old = await _locked(work, context, key, command.memory_id)
         _check_state(tenant_key, command, old)
         label = read_label(key, row)
         if label is None:
@@ -205,11 +205,13 @@ async def _scope_of(work: UnitOfWork, context: CallContext, key: TenantKey, memo
     return scope_id
 
 
-async def _locked(work: UnitOfWork, key: ScopeKey, memory_id: UUID) -> Revision:
+async def _locked(work: UnitOfWork, context: CallContext, key: ScopeKey, memory_id: UUID) -> Revision:
     found = await lock_memory(work, memory_id)
     if found is None:
         raise MemoryErased(str(memory_id))
     revision, contradicted = found
+    if not agent_in_reach(context, revision.agent):
+        raise MemoryNotFound(str(memory_id))
     if contradicted or not is_genuine(key, work.tenant_id, revision):
         raise IntegrityViolation(str(memory_id))
     return revision

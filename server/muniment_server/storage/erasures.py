@@ -49,9 +49,13 @@ async def targets(
     target_session: str | None = None,
     agent: str | None = None,
     session: str | None = None,
+    bound_agent: str | None = None,
     restriction: MemoryFilter,
 ) -> list[Revision]:
-    """Lock the memories of a scope that an erasure is aimed at."""
+    """Lock the memories of a scope that an erasure is aimed at.
+
+    bound_agent: leaves out what is narrowed to any other agent.
+    """
     rows = await work.fetch(
         "erase_targets",
         **filter_values(restriction),
@@ -60,6 +64,7 @@ async def targets(
         target_session=target_session,
         agent=agent,
         session=session,
+        bound_agent=bound_agent,
     )
     return [to_revision(row) for row in rows]
 

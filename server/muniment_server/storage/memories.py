@@ -355,11 +355,15 @@ async def list_memories(
     agent: str | None,
     session: str | None,
     include_narrowed: bool,
+    bound_agent: str | None,
     now: datetime,
     after_id: UUID | None,
     limit: int,
 ) -> list[tuple[Revision, bool]]:
-    """One page of memories, newest first, each with whether history contradicts it."""
+    """One page of memories, newest first, each with whether history contradicts it.
+
+    bound_agent: leaves out what is narrowed to any other agent.
+    """
     rows = await work.fetch(
         "memory_list",
         **filter_values(restriction),
@@ -367,6 +371,7 @@ async def list_memories(
         agent=agent,
         session=session,
         include_narrowed=include_narrowed,
+        bound_agent=bound_agent,
         now=now,
         after_id=after_id,
         limit=limit,

@@ -12,7 +12,10 @@ WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s
            OR origin_session = %(target_session)s OR session = %(target_session)s)
       AND (%(agent)s::text IS NULL OR agent = %(agent)s)
       AND (%(session)s::text IS NULL OR session = %(session)s)
-      AND state = ANY(%(states)s::smallint[])
+      AND (%(bound_agent)s::text IS NULL OR agent IS NULL OR agent = %(bound_agent)s)
+      -- What is meant in every state is meant in one that nobody knows too.
+      AND (state = ANY(%(states)s::smallint[])
+           OR (cardinality(%(states)s::smallint[]) = 5 AND NOT state BETWEEN 1 AND 5))
       AND (%(kinds)s::smallint[] IS NULL OR kind = ANY(%(kinds)s::smallint[]))
       AND (%(source_types)s::smallint[] IS NULL OR source_type = ANY(%(source_types)s::smallint[]))
       AND trust >= %(min_trust)s

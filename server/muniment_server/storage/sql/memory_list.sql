@@ -15,6 +15,7 @@ WHERE m.tenant_id = %(tenant_id)s
       AND scope_id = %(scope_id)s
       AND (%(include_narrowed)s
            OR ((agent IS NULL OR agent = %(agent)s) AND (session IS NULL OR session = %(session)s)))
+      AND (%(bound_agent)s::text IS NULL OR agent IS NULL OR agent = %(bound_agent)s)
       AND (state <> 2 OR expire_time IS NULL OR expire_time > %(now)s)
       AND (%(after_id)s::uuid IS NULL OR memory_id < %(after_id)s::uuid)
       AND state = ANY(%(states)s::smallint[])
