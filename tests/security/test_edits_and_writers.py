@@ -142,6 +142,7 @@ _ERASABLE = {
     "number changed": ("UPDATE memory SET doc_no = 900 WHERE memory_id = %(id)s",),
     "number of terms changed": ("UPDATE memory SET term_count = 30000 WHERE memory_id = %(id)s",),
     "hidden": ("UPDATE memory SET state = 4 WHERE memory_id = %(id)s",),
+    "in a state that nobody knows": ("UPDATE memory SET state = 99 WHERE memory_id = %(id)s",),
     "unreadable": (
         "UPDATE memory SET create_time = '-infinity', properties = '[]' WHERE memory_id = %(id)s",
     ),
