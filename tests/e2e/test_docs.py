@@ -321,7 +321,7 @@ def spoken() -> Iterator[tuple[Path, str]]:
 
 def test_commands_exist() -> None:
     top = get_command(command_line).commands  # type: ignore[attr-defined]
-    said = re.compile(r"^(?:docker .* )?(?:\.venv/bin/)?muniment ([a-z]+)(?: ([a-z]+))?", re.MULTILINE)
+    said = re.compile(r"^(?:docker .* )?(?:\.venv/bin/)?muniment ([a-z-]+)(?: ([a-z]+))?", re.MULTILINE)
     for page, text in spoken():
         for command, second in said.findall(text):
             if command in ABSENT_COMMANDS:

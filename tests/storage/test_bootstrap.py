@@ -22,6 +22,7 @@ from muniment_server.bootstrap import (
     migrate_blocking,
     prepare,
     prepare_blocking,
+    settle_logins,
 )
 from muniment_server.bootstrap.embedded import EmbeddedPostgres
 from muniment_server.crypto.master import LocalMasterKeys
@@ -258,6 +259,18 @@ def test_a_second_installation_does_not_take_the_first_ones_roles(login_name: st
         rotated = prepare_blocking(first, with_master_key(3, 1), MODEL)
         assert user_of(rotated.app_conninfo) == "muniment_app"
         assert user_of(prepare_blocking(second, with_master_key(3), MODEL).app_conninfo) == "muniment_app"
+
+
+def test_logins_follow_the_master_key_without_a_start(tmp_path: Path) -> None:
+    with own_server() as server:
+        where = Where(tmp_path, server.superuser_conninfo("first"))
+        before = prepare_blocking(where, with_master_key(1), MODEL)
+        with administration(where, with_master_key(2, 1)) as connection:
+            settle_logins(connection, where, with_master_key(2, 1))
+        with pytest.raises(psycopg.OperationalError):
+            user_of(before.app_conninfo)
+        after = prepare_blocking(where, with_master_key(2), MODEL)
+        assert user_of(after.maintenance_conninfo or "") == "muniment_maintenance"
 
 
 def test_a_second_installation_serves_with_logins_of_its_own(tmp_path: Path) -> None:

@@ -402,7 +402,7 @@ class TestMasterKeys:
             assert (await stores[1].tenant_key(tenant)).mac("", b"") == mac
 
     async def test_a_master_key_is_retired_once_nothing_needs_it(
-        self, store: KeyStore, provider: LocalMasterKeys, rows: KeyRows
+        self, store: KeyStore, provider: LocalMasterKeys, rows: KeyRows, location: str
     ) -> None:
         scope = uuid4()
         old = provider.current_key_id
@@ -433,6 +433,9 @@ class TestMasterKeys:
         assert (await store.tenant_key(TENANT)).mac("", b"") == mac
         assert (await store.scope_key(TENANT, scope, 3, create=True)).epoch == 3
         assert (await store.rotate_signing_key()).key_id
+        outdated = WrappedKeyStore(rows_at(location), LocalMasterKeys([bytes(range(32)), bytes(32)]))
+        with pytest.raises(MasterKeyRetired, match=old):
+            await outdated.open()
 
     async def test_nothing_slips_past_a_retirement(
         self, store: KeyStore, open_store: OpenStore, provider: LocalMasterKeys

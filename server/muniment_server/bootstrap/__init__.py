@@ -1,6 +1,6 @@
 """From a settings object to a database that can be served from."""
 
-from .configured import key_folder, key_store, master_keys, where
+from .configured import key_folder, key_store, master_key_file, master_keys, where
 from .errors import BootstrapError, DatabaseUnreachableError
 from .installation import (
     DevKey,
@@ -9,6 +9,7 @@ from .installation import (
     migrate_blocking,
     prepare,
     prepare_blocking,
+    settle_logins,
 )
 from .targets import RoleSecrets, Where, derive_role_secrets
 
@@ -23,9 +24,11 @@ __all__ = [
     "derive_role_secrets",
     "key_folder",
     "key_store",
+    "master_key_file",
     "master_keys",
     "migrate_blocking",
     "prepare",
     "prepare_blocking",
+    "settle_logins",
     "where",
 ]

@@ -54,6 +54,13 @@ def master_keys(settings: Settings) -> MasterKeyProvider:
     return FileMasterKeys(path, create=settings.key_store_url is None)
 
 
+def master_key_file(settings: Settings) -> Path | None:
+    """The file of the master keys; None where they stand in the environment."""
+    if settings.master_key is not None:
+        return None
+    return settings.master_key_file or key_folder(settings) / "master.key"
+
+
 def key_store(settings: Settings, provider: MasterKeyProvider) -> KeyStore:
     """The key store of the settings, unopened."""
     if settings.key_store_url is not None:

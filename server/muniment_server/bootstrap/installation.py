@@ -128,6 +128,22 @@ def administration(where: Where, secrets: RoleSecrets) -> Iterator[psycopg.Conne
         yield connection
 
 
+def settle_logins(connection: psycopg.Connection[Any], where: Where, secrets: RoleSecrets) -> None:
+    """Make the derived passwords open, as a start would. No server may run with earlier ones.
+
+    connection: that of `administration`; one that is not privileged leaves the logins to others.
+    """
+    with _one_line_errors():
+        if not roles.read_login(connection).privileged:
+            return
+        urls = ((APP, where.app_url), (MAINTENANCE, where.maintenance_url))
+        wanted = [role for role, url in urls if url is None]
+        if not where.embedded:
+            refuse_shared_roles(connection, connection.info.dsn, wanted, secrets)
+        for role in wanted:
+            settle_password(connection, connection.info.dsn, role, secrets)
+
+
 @contextmanager
 def _owner_connection(
     where: Where, secrets: RoleSecrets

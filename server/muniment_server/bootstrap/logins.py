@@ -55,7 +55,7 @@ def settle_password(
     if known is None:
         _LOG.warning("the role %s had another password: setting the one of this master key", role)
     elif known != secrets.passwords[role]:
-        _LOG.warning("the password of the role %s follows the rotation of the master key", role)
+        _LOG.info("the password of the role %s follows the rotation of the master key", role)
     try:
         roles.set_password(connection, role, scram_verifier(secrets.passwords[role]))
     except psycopg.errors.InsufficientPrivilege:

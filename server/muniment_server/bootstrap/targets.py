@@ -11,6 +11,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import TupleRow
 
 from muniment_server.crypto.master import MasterKeyProvider
+from muniment_server.storage.activity import server_name
 from muniment_server.storage.roles import APP, MAINTENANCE
 
 from .embedded import SUPERUSER
@@ -20,7 +21,6 @@ from .passwords import database_password
 DATABASE = "muniment"
 """Name of the embedded database."""
 
-SERVER_NAME = "muniment-server"
 _PERSONAL = ("user", "password", "passfile", "service", "sslcert", "sslkey", "sslpassword", "sslcertmode")
 
 
@@ -97,11 +97,6 @@ def of_server(conninfo: str, secrets: RoleSecrets) -> str:
     return (
         make_conninfo(conninfo, application_name=server_name(secrets.key_id)) if secrets.key_id else conninfo
     )
-
-
-def server_name(key_id: str) -> str:
-    """What connections of servers are called that began with this master key."""
-    return f"{SERVER_NAME} {key_id}"
 
 
 @contextmanager

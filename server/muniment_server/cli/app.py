@@ -11,7 +11,7 @@ from typing import NoReturn
 
 import typer
 
-from . import audit, health, keys, migrate, restore, serve, tenants, verify, version, why
+from . import audit, health, keys, master_key, migrate, restore, serve, tenants, verify, version, why
 from .output import CommandError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.command("serve")(serve.serve)
 app.command("migrate")(migrate.migrate)
 app.add_typer(tenants.app)
 app.add_typer(keys.app)
+app.add_typer(master_key.app)
 app.command("why")(why.why)
 app.add_typer(audit.app)
 app.command("verify")(verify.verify)

@@ -10,7 +10,7 @@ import typer
 from muniment_server.domain.model import DEFAULT_TRUST, SourceType, TrustLevel
 from muniment_server.identity.principal import Permission
 
-from .operator import administration, check_tenant_name, recorded_administration
+from .operator import administration, check_tenant_name, operation
 from .output import CommandError, Json, note, print_json, print_table, time_text
 
 if TYPE_CHECKING:
@@ -98,8 +98,8 @@ def create(
         agent=None if agent is None else _text(agent, "--agent"),
         expire_time=None if expires is None else parse_expiry(expires, datetime.now(UTC)),
     )
-    with recorded_administration() as (connection, trail):
-        admin.create_credential(connection, new, trail)
+    with operation() as it:
+        admin.create_credential(it.connection, new, it.trail)
     if as_json:
         print_json(
             {
@@ -172,8 +172,8 @@ def revoke(
     if whole is not None:
         public_id = whole.public_id
         note("Only the id is needed; a key in a command line can be read by other users of the machine.")
-    with recorded_administration() as (connection, trail):
-        since = admin.revoke_credential(connection, public_id, trail)
+    with operation() as it:
+        since = admin.revoke_credential(it.connection, public_id, it.trail)
     if as_json:
         print_json({"public_id": public_id, "revoke_time": since})
     else:

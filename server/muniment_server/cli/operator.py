@@ -4,10 +4,11 @@ import asyncio
 import os
 import pwd
 import re
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 import psycopg
@@ -17,10 +18,14 @@ from .output import CommandError, note
 if TYPE_CHECKING:
     from muniment_server.audit.events import Actor
     from muniment_server.audit.operators import OperatorTrail
+    from muniment_server.bootstrap import RoleSecrets, Where
     from muniment_server.config import Settings
     from muniment_server.crypto.key_store import KeyStore
     from muniment_server.crypto.master import MasterKeyProvider
     from muniment_server.crypto.tenant_key import TenantKey
+
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -29,36 +34,71 @@ def administration() -> Iterator[psycopg.Connection[Any]]:
 
     With the embedded database this works beside a running server and without one.
     """
-    settings, provider = _settings()
-    with _connected(settings, provider) as connection:
+    from muniment_server import bootstrap
+
+    settings, provider = _settings(existing=False)
+    secrets = asyncio.run(bootstrap.derive_role_secrets(provider))
+    with bootstrap.administration(bootstrap.where(settings), secrets) as connection:
         yield connection
 
 
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What an act of an operator needs: the database as its owner, the key store, and the trail of the act.
+
+    run: runs a call of the key store to its end.
+    """
+
+    settings: "Settings"
+    provider: "MasterKeyProvider"
+    where: "Where"
+    secrets: "RoleSecrets"
+    connection: psycopg.Connection[Any]
+    store: "KeyStore"
+    runner: asyncio.Runner
+    trail: "OperatorTrail"
+
+    def run(self, call: Coroutine[Any, Any, T]) -> T:
+        """Run a call of the key store to its end."""
+        return self.runner.run(call)
+
+
 @contextmanager
-def recorded_administration() -> Iterator[tuple[psycopg.Connection[Any], "OperatorTrail"]]:
-    """The same for acts, and what writes them into the trails of the tenants that they concern.
+def operation(*, existing: bool = False) -> Iterator[Operation]:
+    """Everything for an act. existing: raise CommandError where there is no installation yet.
 
     Raises CommandError when the key store cannot be reached: what cannot be recorded is not done.
     """
+    from muniment_server import bootstrap
     from muniment_server.audit.operators import OperatorTrail
 
-    settings, provider = _settings()
-    with _connected(settings, provider) as connection, _keys(settings, provider) as (runner, store):
+    settings, provider = _settings(existing=existing)
+    where = bootstrap.where(settings)
+    secrets = asyncio.run(bootstrap.derive_role_secrets(provider))
+    store = bootstrap.key_store(settings, provider)
+    with asyncio.Runner() as runner:
 
         def tenant_key(tenant_id: UUID) -> "TenantKey":
             with _told():
                 return runner.run(store.tenant_key(tenant_id))
 
-        yield connection, OperatorTrail(operator(settings, connection), tenant_key)
+        # Before the database: a master key that does not fit must not set passwords there.
+        with _told():
+            runner.run(store.open())
+        try:
+            with bootstrap.administration(where, secrets) as connection:
+                trail = OperatorTrail(_actor(where, connection), tenant_key)
+                yield Operation(settings, provider, where, secrets, connection, store, runner, trail)
+        finally:
+            runner.run(store.close())
 
 
-def operator(settings: "Settings", connection: psycopg.Connection[Any]) -> "Actor":
+def _actor(where: "Where", connection: psycopg.Connection[Any]) -> "Actor":
     """Who sits at the command line: the login of a database of his own, otherwise the account here."""
-    from muniment_server import bootstrap
     from muniment_server.audit.events import Actor, ActorKind
 
     client = f"muniment-cli/{version('muniment-server')}"
-    if bootstrap.where(settings).embedded:
+    if where.embedded:
         return Actor(ActorKind.OPERATOR, _account(), client=client)
     return Actor(ActorKind.OPERATOR, connection.info.user, client=f"{client} ({_account()})")
 
@@ -71,38 +111,18 @@ def _account() -> str:
         return f"uid {os.getuid()}"
 
 
-def _settings() -> tuple["Settings", "MasterKeyProvider"]:
+def _settings(*, existing: bool) -> tuple["Settings", "MasterKeyProvider"]:
     from muniment_server import bootstrap, config
     from muniment_server.telemetry.logs import configure_logging
 
     settings = config.load()
     configure_logging("WARNING", as_json=settings.log_format == "json")
-    if bootstrap.where(settings).embedded and not settings.home.exists():
-        note(f"Making a new installation in {settings.home.resolve()}.")
+    if bootstrap.where(settings).embedded:
+        if existing and not (settings.home / "postgres" / "PG_VERSION").exists():
+            raise CommandError(f"There is no installation in {settings.home.resolve()}.")
+        if not settings.home.exists():
+            note(f"Making a new installation in {settings.home.resolve()}.")
     return settings, bootstrap.master_keys(settings)
-
-
-@contextmanager
-def _connected(settings: "Settings", provider: "MasterKeyProvider") -> Iterator[psycopg.Connection[Any]]:
-    from muniment_server import bootstrap
-
-    secrets = asyncio.run(bootstrap.derive_role_secrets(provider))
-    with bootstrap.administration(bootstrap.where(settings), secrets) as connection:
-        yield connection
-
-
-@contextmanager
-def _keys(settings: "Settings", provider: "MasterKeyProvider") -> Iterator[tuple[asyncio.Runner, "KeyStore"]]:
-    from muniment_server import bootstrap
-
-    store = bootstrap.key_store(settings, provider)
-    with asyncio.Runner() as runner:
-        with _told():
-            runner.run(store.open())
-        try:
-            yield runner, store
-        finally:
-            runner.run(store.close())
 
 
 @contextmanager

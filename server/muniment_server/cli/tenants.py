@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .operator import administration, check_tenant_name, recorded_administration
+from .operator import administration, check_tenant_name, operation
 from .output import Json, note, print_json, print_table, time_text
 
 app = typer.Typer(name="tenants", help="Make and list tenants.", no_args_is_help=True)
@@ -19,8 +19,8 @@ def create(
     from muniment_server.storage import admin
 
     check_tenant_name(name)
-    with recorded_administration() as (connection, trail):
-        tenant = admin.create_tenant(connection, name, trail)
+    with operation() as it:
+        tenant = admin.create_tenant(it.connection, name, it.trail)
     if as_json:
         print_json(tenant)
     else:

@@ -153,3 +153,7 @@ class KeyRows(Protocol):
         Then `add`, `add_scope`, `add_signing` and `rewrap` raise MasterKeyRetired for it.
         """
         ...
+
+    async def is_retired(self, master_id: str) -> bool:
+        """Whether values of this master key are refused."""
+        ...

@@ -69,7 +69,10 @@ class KeyStore(Protocol):
     """
 
     async def open(self) -> None:
-        """Connect, create what is missing, and prove that the master key fits."""
+        """Connect, create what is missing, and prove that the master key fits.
+
+        Raises MasterKeyRetired when the current key of the provider is retired.
+        """
         ...
 
     async def close(self) -> None:

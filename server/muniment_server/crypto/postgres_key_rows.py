@@ -224,6 +224,11 @@ class PostgresKeyRows:
                 await cursor.execute(_SQL["master_retire"], {"master_id": master_id})
         return count
 
+    async def is_retired(self, master_id: str) -> bool:
+        """Whether values of this master key are refused."""
+        async with self._transaction() as cursor:
+            return await _value(cursor, "master_retired", {"master_id": master_id}) is not None
+
 
 async def _value(cursor: _Cursor, name: str, values: Mapping[str, Any] | None = None) -> Any:
     await cursor.execute(_SQL[name], values)

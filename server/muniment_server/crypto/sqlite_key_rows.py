@@ -129,6 +129,10 @@ class SqliteKeyRows:
         """Refuse values of this master key from now on, unless some are there."""
         return await self._run(SqliteKeyRows._retire_master, master_id)
 
+    async def is_retired(self, master_id: str) -> bool:
+        """Whether values of this master key are refused."""
+        return await self._run(SqliteKeyRows._is_retired, master_id)
+
     # Below: in the thread --------------------------------------------------------------------
 
     async def _run(
@@ -349,8 +353,11 @@ class SqliteKeyRows:
         return count
 
     def _refuse_retired(self, master_id: str) -> None:
-        if self._db.execute(_SQL["master_retired"], {"master_id": master_id}).fetchone() is not None:
+        if self._is_retired(master_id):
             raise MasterKeyRetired(master_id)
+
+    def _is_retired(self, master_id: str) -> bool:
+        return self._db.execute(_SQL["master_retired"], {"master_id": master_id}).fetchone() is not None
 
 
 def _slot_values(slot: Slot) -> dict[str, Any]:

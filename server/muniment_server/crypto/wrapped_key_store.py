@@ -10,6 +10,7 @@ from .errors import (
     KeyStoreError,
     KeyStoreUnavailable,
     MasterKeyError,
+    MasterKeyRetired,
     MasterKeyUnknown,
     ScopeKeyDestroyed,
     ScopeKeyMissing,
@@ -51,6 +52,9 @@ class WrappedKeyStore:
             if await self._rows.read(_CHECK) is None:
                 await self._rows.add(_CHECK, await self._provider.wrap(_CHECK_VALUE, _CHECK.aad()))
             await self.check()
+            # Early, before a process that can make no key sets out to serve.
+            if await self._rows.is_retired(self._provider.current_key_id):
+                raise MasterKeyRetired(self._provider.current_key_id)
         except BaseException:
             await self._rows.close()
             raise
