@@ -1,4 +1,3 @@
-# ruff: noqa: N818 - classes are named for the reasons of the contract
 """Every failure a caller can see: one class per reason, with a fixed text and typed fields.
 
 The class is the contract: `reason` and `code` never change once released, `message` says what the

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import IntEnum
-from uuid import UUID
 from typing import TypeAlias
+from uuid import UUID
 
 PropertyValue: TypeAlias = str | float | bool
 
