@@ -171,8 +171,9 @@ def embedding(message: memory_pb2.Embedding, model: EmbeddingModel, path: str) -
             expected_model=model.name,
             expected_dimension=model.dimension,
         )
-    vector = np.frombuffer(message.vector, dtype="<f4")
-    length = float(np.linalg.norm(vector.astype(np.float64)))
+    # In double precision, in which the length of the largest components and of the smallest is a number.
+    vector = np.frombuffer(message.vector, dtype="<f4").astype(np.float64)
+    length = float(np.linalg.norm(vector))
     if not math.isfinite(length) or length == 0.0:
         raise invalid(f"{path}.vector", "embedding.finite", "components must be finite and not all zero")
     # Stored as half precision: at length 1 no component overflows and none of weight is lost.
