@@ -453,14 +453,15 @@ class TestMasterKeys:
                     made += 1
                 except MasterKeyRetired:
                     refused += 1
-                await asyncio.sleep(0)
+                # Room for a retirement between two keys, or this could go on for ever.
+                await asyncio.sleep(0.1)
 
         makers = [asyncio.create_task(make(process)) for process in running]
         await asyncio.sleep(0.2)
         await store.rewrap(new)
         while await store.retire_master_key(provider.current_key_id):
             await store.rewrap(new)
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0.5)
         stop.set()
         await asyncio.gather(*makers)
         assert made > 0 < refused
