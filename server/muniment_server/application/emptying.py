@@ -42,7 +42,7 @@ class LockedScope:
     @property
     def empty(self) -> bool:
         """Whether the row truly says that the scope was erased and nothing was written since."""
-        return self.genuine and self.row.label_ct is None and self.held == self.row.key_epoch
+        return self.genuine and self.row.label_ct is None
 
 
 async def lock_for_erasure(
@@ -71,7 +71,10 @@ async def lock_for_erasure(
 async def emptied(keys: KeyRing, work: UnitOfWork, scope: Scope, locked: LockedScope) -> ScopeRow:
     """The row with nothing in its scope and without its label, sealed with the key of a new epoch."""
     tenant_id, row = work.tenant_id, locked.row
-    if not locked.genuine:
+    if locked.genuine:
+        used = row.key_epoch
+    else:
+        used = locked.held or 0
         anchored = [
             head.position
             for head in await keys.store.heads(tenant_id)
@@ -81,7 +84,7 @@ async def emptied(keys: KeyRing, work: UnitOfWork, scope: Scope, locked: LockedS
         generation = row.generation if seen <= row.generation < seen + _PLAUSIBLE else seen
         number = scope_number(row.scope_id)
         row = replace(row, kind=scope.kind, generation=generation, next_doc=1, scope_no=number)
-    epoch = max((locked.held or 0) + 1, await keys.next_epoch(tenant_id, row.scope_id))
+    epoch = max(used + 1, await keys.next_epoch(tenant_id, row.scope_id))
     key = await keys.create(tenant_id, row.scope_id, epoch)
     after = replace(
         row,
