@@ -23,12 +23,12 @@ RUN uv pip install --python /opt/muniment/bin/python --no-cache --compile-byteco
         --build-constraints requirements/build.txt .
 
 FROM ${PYTHON_IMAGE}
-# keys/ exists beforehand, so that a volume mounted there belongs to the service's user.
+# keys/ and postgres/ exist beforehand, so that volumes mounted there belong to the service's user.
 RUN python -m pip uninstall --yes --quiet --root-user-action=ignore pip \
     && groupadd --system --gid 10001 muniment \
     && useradd --system --uid 10001 --gid 10001 --no-create-home --home-dir /var/lib/muniment \
         --shell /usr/sbin/nologin muniment \
-    && install -d -m 0700 -o 10001 -g 10001 /var/lib/muniment /var/lib/muniment/keys
+    && install -d -m 0700 -o 10001 -g 10001 /var/lib/muniment /var/lib/muniment/keys /var/lib/muniment/postgres
 COPY --from=build /opt/muniment /opt/muniment
 # Listening beyond loopback needs TLS files or MUNIMENT_INSECURE_LISTEN=true; without them the service
 # refuses to start. OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT has no limit by default.

@@ -113,7 +113,10 @@ def test_environment_names_real_settings() -> None:
     environment = final.environment()
     assert {name for name in environment if name.startswith("MUNIMENT_")} <= KNOWN_VARIABLES
     assert environment["OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT"] == "4096"
-    assert environment["MUNIMENT_HOME"] in " ".join(final.all("VOLUME"))
+    home = environment["MUNIMENT_HOME"]
+    assert home in " ".join(final.all("VOLUME"))
+    for place in (home, f"{home}/keys", f"{home}/postgres"):
+        assert re.search(rf"install -d -m 0700 -o \d+ -g \d+ [^&]*{place}(\s|$)", " ".join(final.all("RUN")))
     port = environment["MUNIMENT_LISTEN"].rpartition(":")[2]
     assert final.all("EXPOSE") == [port]
 
