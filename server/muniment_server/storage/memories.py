@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from operator import itemgetter
 from types import NoneType
 from typing import Any
 from uuid import UUID
@@ -55,6 +56,9 @@ _TYPES: dict[str, Any] = {
     "properties": dict,
     **dict.fromkeys(("statement_hash", "content_ct", "seal"), bytes),
 }
+# The driver gives each column its type; what is left to look for is what it gives instead.
+_REQUIRED = itemgetter(*(name for name, kind in _TYPES.items() if not isinstance(kind, tuple)))
+_TIMES = itemgetter("create_time", "update_time", *_INSTANTS)
 _NEUTRAL: dict[str, Any] = {
     **dict.fromkeys(_NUMBERS, 0),
     "state": MemoryState.QUARANTINED,
@@ -88,8 +92,10 @@ def to_revision(row: Row) -> Revision:
         values["tags"] = tuple(values["tags"])
         values["tokens"] = tuple(values["tokens"])
         values["properties"] = _properties(values["properties"])
-        readable = all(map(isinstance, map(values.__getitem__, _TYPES), _TYPES.values())) and all(
-            isinstance(tag, str) for tag in values["tags"]
+        readable = (
+            None not in _REQUIRED(values)
+            and int not in map(type, _TIMES(values))
+            and {str}.issuperset(map(type, values["tags"]))
         )
     except (AttributeError, OverflowError, TypeError, ValueError):
         readable = False
