@@ -34,11 +34,18 @@ from support.service import Caller, RunningService, item, reason, scope, violati
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def ordinary(shared: RunningService) -> Caller:
+    """Somebody who only wants to be served."""
+    caller = shared.caller("ordinary")
+    await caller.write("u1", "Likes tea")
+    return caller
+
+
 @pytest_asyncio.fixture(loop_scope="module", autouse=True)
-async def alive(shared: RunningService, caller: Caller) -> AsyncIterator[None]:
+async def alive(shared: RunningService, caller: Caller, ordinary: Caller) -> AsyncIterator[None]:
     """After every attack the service serves, and everything stored is whole."""
     yield
-    ordinary = shared.caller(f"t-{uuid4().hex[:12]}")
     await ordinary.write("u1", "Likes tea")
     assert await ordinary.contents("u1", "tea") == ["Likes tea"]
     if stored(shared, "memory", caller.tenant, columns="memory_id"):
