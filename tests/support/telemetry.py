@@ -33,11 +33,11 @@ class Recorded:
     """What was exported so far."""
 
     def __init__(
-        self, exporter: InMemorySpanExporter, reader: InMemoryMetricReader, running: _Running
+        self, exporter: InMemorySpanExporter, reader: InMemoryMetricReader, running: _Running | None = None
     ) -> None:
         self._exporter = exporter
         self._reader = reader
-        self._running = running
+        self._running = running or _Running()
 
     def running(self) -> int:
         """How many spans have begun and not ended."""
