@@ -5,6 +5,7 @@ import base64
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -144,6 +145,11 @@ def test_the_guides_steps(operator: Operator) -> None:
     operator.serve()
     operator.write("before", "Was there before")
     (old,) = operator.ids()
+    old_text = operator.file.read_text().splitlines()[-1]
+    operator.stop()
+    backup = operator.home.parent / "backup"
+    subprocess.run(["cp", "-a", str(operator.home / "postgres"), str(backup)], check=True)
+    operator.serve()
     assert operator.status()[old][0] == "wraps"
 
     # 1. The new key is there; the running server goes on, for subjects old and new.
@@ -206,8 +212,25 @@ def test_the_guides_steps(operator: Operator) -> None:
     now = operator.file.read_text()
     texts = re.findall(r"^[A-Za-z0-9+/=]{44}$", now, re.MULTILINE)
     assert len(texts) == 1
-    assert texts[0] not in operator.printed
-    assert base64.b64decode(texts[0]).hex() not in operator.printed
+
+    # A copy of the data from before needs it once more, behind the present one.
+    shutil.rmtree(operator.home / "postgres")
+    backup.rename(operator.home / "postgres")
+    refused = operator.run("serve")
+    assert (refused.returncode, "another master key" in refused.stderr) == (1, True)
+    operator.file.write_text(f"{now}{old_text}\n")
+    declared = operator.run("restore", "--declare", "--reason", "an older copy")
+    assert declared.returncode == 0, declared.stderr
+    operator.serve()
+    assert operator.remembers("before") == ["Was there before"]
+    assert operator.remembers("after") == []
+    assert operator.run(*retire[1:]).stdout == f"{old}\n"
+    operator.restart()
+    assert operator.ids() == (new,)
+    assert operator.remembers("before") == ["Was there before"]
+    for text in (texts[0], old_text):
+        assert text not in operator.printed
+        assert base64.b64decode(text).hex() not in operator.printed
 
 
 @pytest.mark.timeout(300)

@@ -268,8 +268,8 @@ class EmbeddedPostgres:
                     if self._follow_rotation():
                         return
                     raise BootstrapError(
-                        f"The database in {self.data} was made with another master key. Put the master key "
-                        "of this home back in its place and start again."
+                        f"The database in {self.data} was made with another master key. Put that key back, "
+                        "after a rotation behind the present one, and start again."
                     ) from None
                 waited = time.monotonic() - started
                 # What libpq says when the server asks for less than `require_auth`.
