@@ -7,7 +7,7 @@ import signal
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from importlib.metadata import version
 from uuid import UUID
 
@@ -74,6 +74,7 @@ _WARM = (
     audit_pb2.ExportAuditRequest,
 )
 _UPKEEP_SECONDS = 30.0
+_ANSWER_WINDOW = timedelta(hours=72)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,12 +258,16 @@ class Service:
             raise RuntimeError("the embedder is not ready")
 
     async def _keep_up(self) -> None:
-        """Finish what a crash or an outage of the key store left pending, and forget idle keys."""
+        """Finish what a crash or an outage of the key store left pending; forget what is old."""
         while True:
             try:
                 await self.finish_pending_erasures()
             except Exception as error:  # noqa: BLE001 - tried again in a while
                 _log.warning("pending erasures could not be looked through: %s", type(error).__name__)
+            try:
+                await self.forget_answers()
+            except Exception as error:  # noqa: BLE001 - tried again in a while
+                _log.warning("old answers could not be forgotten: %s", type(error).__name__)
             await asyncio.sleep(_UPKEEP_SECONDS)
             self.keys.purge()
 
@@ -270,13 +275,25 @@ class Service:
         """Complete erasures that wait for their keys; returns how many still wait."""
         if self.maintenance is None:
             return 0
-        async with self.maintenance.transaction(None, timeout=10.0) as work:
-            tenants = [row["tenant_id"] for row in await work.fetch("tenant_list")]
         left = 0
-        for tenant_id in tenants:
+        for tenant_id in await self._tenants(self.maintenance):
             left += await finish_pending(self.services, tenant_id)
         metrics().erasures_pending(left)
         return left
+
+    async def forget_answers(self) -> None:
+        """Remove stored answers that are older than the window of a request id."""
+        if self.maintenance is None:
+            return
+        before = self.services.clock() - _ANSWER_WINDOW
+        for tenant_id in await self._tenants(self.maintenance):
+            async with self.maintenance.transaction(tenant_id, timeout=10.0) as work:
+                await work.send("idempotency_expire", before=before)
+
+    @staticmethod
+    async def _tenants(database: Database) -> list[UUID]:
+        async with database.transaction(None, timeout=10.0) as work:
+            return [row["tenant_id"] for row in await work.fetch("tenant_list")]
 
     async def _stop_upkeep(self) -> None:
         if self._upkeep is not None:
