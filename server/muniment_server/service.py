@@ -16,11 +16,19 @@ import grpc
 from muniment_server._gen.muniment.v1 import (
     audit_pb2,
     audit_pb2_grpc,
+    correction_pb2,
+    ingest_pb2,
     memory_service_pb2,
     memory_service_pb2_grpc,
+    review_pb2,
+    review_pb2_grpc,
+    subject_pb2,
+    subject_pb2_grpc,
 )
 from muniment_server.api.audit_service import AuditService
 from muniment_server.api.memory_service import MemoryService
+from muniment_server.api.review_service import ReviewService
+from muniment_server.api.subject_service import SubjectService
 from muniment_server.application.erase import finish_pending
 from muniment_server.application.services import Instance, Services, utc_now
 from muniment_server.audit.denied import DeniedCalls
@@ -59,7 +67,12 @@ from muniment_server.telemetry.setup import configure
 
 _log = logging.getLogger("muniment.service")
 
-SERVICE_NAMES = ("muniment.v1.MemoryService", "muniment.v1.AuditService")
+SERVICE_NAMES = (
+    "muniment.v1.MemoryService",
+    "muniment.v1.AuditService",
+    "muniment.v1.ReviewService",
+    "muniment.v1.SubjectService",
+)
 _WARM = (
     memory_service_pb2.WriteRequest,
     memory_service_pb2.RecallRequest,
@@ -72,6 +85,19 @@ _WARM = (
     memory_service_pb2.AuditRequest,
     audit_pb2.GetRecallRequest,
     audit_pb2.ExportAuditRequest,
+    ingest_pb2.IngestRequest,
+    ingest_pb2.StreamIngestRequest,
+    ingest_pb2.GetIngestRequest,
+    correction_pb2.RestoreRequest,
+    correction_pb2.RetractRequest,
+    correction_pb2.UndoWriteRequest,
+    review_pb2.ListReviewsRequest,
+    review_pb2.DecideReviewRequest,
+    subject_pb2.SetConsentRequest,
+    subject_pb2.GetConsentRequest,
+    subject_pb2.DescribeSubjectRequest,
+    subject_pb2.ExportMemoriesRequest,
+    subject_pb2.ImportMemoriesRequest,
 )
 _UPKEEP_SECONDS = 30.0
 _ANSWER_WINDOW = timedelta(hours=72)
@@ -227,6 +253,8 @@ class Service:
     def _register(self, server: grpc.aio.Server) -> None:
         memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(MemoryService(self.services), server)
         audit_pb2_grpc.add_AuditServiceServicer_to_server(AuditService(self.services, self.sealer), server)
+        review_pb2_grpc.add_ReviewServiceServicer_to_server(ReviewService(self.services), server)
+        subject_pb2_grpc.add_SubjectServiceServicer_to_server(SubjectService(self.services), server)
 
     def _chain(self) -> Chain:
         settings = self.settings

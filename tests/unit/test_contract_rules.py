@@ -14,16 +14,21 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
 from muniment_server._gen.buf.validate import validate_pb2
-from muniment_server._gen.muniment.v1 import audit_pb2, memory_service_pb2
+from muniment_server._gen.muniment.v1 import audit_pb2, memory_service_pb2, review_pb2, subject_pb2
 from muniment_server.domain.errors import BY_REASON
 
 PROTO = Path(__file__).resolve().parents[2] / "proto" / "muniment" / "v1"
 SERVICES: list[ServiceDescriptor] = [
     memory_service_pb2.DESCRIPTOR.services_by_name["MemoryService"],
     audit_pb2.DESCRIPTOR.services_by_name["AuditService"],
+    review_pb2.DESCRIPTOR.services_by_name["ReviewService"],
+    subject_pb2.DESCRIPTOR.services_by_name["SubjectService"],
 ]
 METHODS: list[MethodDescriptor] = [method for service in SERVICES for method in service.methods]
-WRITES = {"Write", "Supersede", "Erase", "ReportUse"}
+WRITES = {
+    "Write", "Supersede", "Erase", "ReportUse", "Ingest", "StreamIngest", "Restore", "Retract", "UndoWrite",
+    "DecideReview", "SetConsent", "ImportMemories",
+}  # fmt: skip
 VALIDATOR = protovalidate.Validator()
 
 

@@ -5,8 +5,14 @@ from uuid import UUID
 
 import grpc
 
-from muniment_server._gen.muniment.v1 import memory_pb2, memory_service_pb2, memory_service_pb2_grpc
+from muniment_server._gen.muniment.v1 import (
+    memory_pb2,
+    memory_service_pb2,
+    memory_service_pb2_grpc,
+)
 from muniment_server.api import answers, audit_calls, convert
+from muniment_server.api.correction_calls import CorrectionCalls
+from muniment_server.api.ingest_calls import IngestCalls
 from muniment_server.application.erase import EVERY_STATE, EraseCommand, erase, get_erasure
 from muniment_server.application.read import get_memory, list_page
 from muniment_server.application.recall import DEFAULT_LIMIT, LEGS, RecallCommand, recall
@@ -22,7 +28,7 @@ MAX_ANSWER_BYTES = 3_670_016
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
 
-class MemoryService(memory_service_pb2_grpc.MemoryServiceServicer):
+class MemoryService(IngestCalls, CorrectionCalls, memory_service_pb2_grpc.MemoryServiceServicer):
     """The handlers. Identity, deadline and validation have passed when one is called."""
 
     def __init__(self, services: Services) -> None:

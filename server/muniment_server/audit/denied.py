@@ -24,6 +24,19 @@ _ACTIONS = {
     "Audit": AuditAction.READ_AUDIT,
     "GetRecall": AuditAction.READ_AUDIT,
     "ExportAudit": AuditAction.READ_AUDIT,
+    "Ingest": AuditAction.INGEST,
+    "StreamIngest": AuditAction.INGEST,
+    "GetIngest": AuditAction.INGEST,
+    "Restore": AuditAction.RESTORE_MEMORY,
+    "Retract": AuditAction.RETRACT,
+    "UndoWrite": AuditAction.UNDO_WRITE,
+    "DecideReview": AuditAction.DECIDE_REVIEW,
+    "ListReviews": AuditAction.LIST_REVIEWS,
+    "SetConsent": AuditAction.SET_CONSENT,
+    "GetConsent": AuditAction.DESCRIBE_SUBJECT,
+    "DescribeSubject": AuditAction.DESCRIBE_SUBJECT,
+    "ExportMemories": AuditAction.EXPORT_MEMORIES,
+    "ImportMemories": AuditAction.IMPORT_MEMORIES,
 }
 _DENIED = frozenset({"PERMISSION_DENIED", "UNAUTHENTICATED"})
 _TIMEOUT = 1.0

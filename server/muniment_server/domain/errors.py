@@ -21,6 +21,12 @@ from muniment_server.domain.error_base import MunimentError as MunimentError
 from muniment_server.domain.error_base import Precondition as Precondition
 from muniment_server.domain.error_base import Quota as Quota
 from muniment_server.domain.error_base import Resource as Resource
+from muniment_server.domain.errors_writing import ContentRefused as ContentRefused
+from muniment_server.domain.errors_writing import IngestNotFound as IngestNotFound
+from muniment_server.domain.errors_writing import MemoryNotRestorable as MemoryNotRestorable
+from muniment_server.domain.errors_writing import ReviewNotPending as ReviewNotPending
+from muniment_server.domain.errors_writing import TurnConflict as TurnConflict
+from muniment_server.domain.errors_writing import WriteNotFound as WriteNotFound
 
 _SOON = timedelta(milliseconds=500)
 

@@ -31,6 +31,8 @@ class MethodRule:
 
 _MEMORY: Final = "muniment.v1.MemoryService/"
 _AUDIT: Final = "muniment.v1.AuditService/"
+_REVIEW: Final = "muniment.v1.ReviewService/"
+_SUBJECT: Final = "muniment.v1.SubjectService/"
 
 METHODS: Final[Mapping[str, MethodRule]] = MappingProxyType(
     {
@@ -42,6 +44,19 @@ METHODS: Final[Mapping[str, MethodRule]] = MappingProxyType(
         _MEMORY + "GetMemory": MethodRule(MethodClass.RECALL, (Permission.RECALL,)),
         _MEMORY + "ListMemories": MethodRule(MethodClass.RECALL, (Permission.RECALL,)),
         _MEMORY + "ReportUse": MethodRule(MethodClass.WRITE, (Permission.RECALL,)),
+        _MEMORY + "Ingest": MethodRule(MethodClass.WRITE, (Permission.WRITE,)),
+        _MEMORY + "StreamIngest": MethodRule(MethodClass.WRITE, (Permission.WRITE,)),
+        _MEMORY + "GetIngest": MethodRule(MethodClass.RECALL, (Permission.WRITE, Permission.RECALL)),
+        _MEMORY + "Restore": MethodRule(MethodClass.WRITE, (Permission.SUPERSEDE,)),
+        _MEMORY + "Retract": MethodRule(MethodClass.WRITE, (Permission.SUPERSEDE,)),
+        _MEMORY + "UndoWrite": MethodRule(MethodClass.WRITE, (Permission.SUPERSEDE,)),
+        _REVIEW + "ListReviews": MethodRule(MethodClass.RECALL, (Permission.REVIEW,)),
+        _REVIEW + "DecideReview": MethodRule(MethodClass.WRITE, (Permission.REVIEW,)),
+        _SUBJECT + "SetConsent": MethodRule(MethodClass.ERASE, (Permission.ERASE, Permission.ADMIN)),
+        _SUBJECT + "GetConsent": MethodRule(MethodClass.RECALL, (Permission.RECALL,)),
+        _SUBJECT + "DescribeSubject": MethodRule(MethodClass.RECALL, (Permission.RECALL,)),
+        _SUBJECT + "ExportMemories": MethodRule(MethodClass.EXPORT, (Permission.RECALL,)),
+        _SUBJECT + "ImportMemories": MethodRule(MethodClass.WRITE, (Permission.WRITE,)),
         _MEMORY + "Audit": MethodRule(MethodClass.AUDIT, (Permission.AUDIT,)),
         _AUDIT + "GetRecall": MethodRule(MethodClass.AUDIT, (Permission.AUDIT,)),
         _AUDIT + "ExportAudit": MethodRule(MethodClass.EXPORT, (Permission.AUDIT,)),

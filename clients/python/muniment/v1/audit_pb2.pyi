@@ -4,8 +4,11 @@ from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from muniment.v1 import erasure_pb2 as _erasure_pb2
 from muniment.v1 import error_reason_pb2 as _error_reason_pb2
 from muniment.v1 import filter_pb2 as _filter_pb2
+from muniment.v1 import ingest_pb2 as _ingest_pb2
 from muniment.v1 import memory_pb2 as _memory_pb2
 from muniment.v1 import recall_pb2 as _recall_pb2
+from muniment.v1 import review_pb2 as _review_pb2
+from muniment.v1 import subject_pb2 as _subject_pb2
 from muniment.v1 import write_pb2 as _write_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -28,6 +31,16 @@ class AuditAction(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     AUDIT_ACTION_LIST_MEMORIES: _ClassVar[AuditAction]
     AUDIT_ACTION_GET_ERASURE: _ClassVar[AuditAction]
     AUDIT_ACTION_READ_AUDIT: _ClassVar[AuditAction]
+    AUDIT_ACTION_INGEST: _ClassVar[AuditAction]
+    AUDIT_ACTION_RESTORE_MEMORY: _ClassVar[AuditAction]
+    AUDIT_ACTION_RETRACT: _ClassVar[AuditAction]
+    AUDIT_ACTION_UNDO_WRITE: _ClassVar[AuditAction]
+    AUDIT_ACTION_DECIDE_REVIEW: _ClassVar[AuditAction]
+    AUDIT_ACTION_LIST_REVIEWS: _ClassVar[AuditAction]
+    AUDIT_ACTION_SET_CONSENT: _ClassVar[AuditAction]
+    AUDIT_ACTION_DESCRIBE_SUBJECT: _ClassVar[AuditAction]
+    AUDIT_ACTION_EXPORT_MEMORIES: _ClassVar[AuditAction]
+    AUDIT_ACTION_IMPORT_MEMORIES: _ClassVar[AuditAction]
     AUDIT_ACTION_MAINTENANCE: _ClassVar[AuditAction]
     AUDIT_ACTION_INTEGRITY_CHECK: _ClassVar[AuditAction]
     AUDIT_ACTION_RESTORE: _ClassVar[AuditAction]
@@ -73,6 +86,16 @@ AUDIT_ACTION_GET_MEMORY: AuditAction
 AUDIT_ACTION_LIST_MEMORIES: AuditAction
 AUDIT_ACTION_GET_ERASURE: AuditAction
 AUDIT_ACTION_READ_AUDIT: AuditAction
+AUDIT_ACTION_INGEST: AuditAction
+AUDIT_ACTION_RESTORE_MEMORY: AuditAction
+AUDIT_ACTION_RETRACT: AuditAction
+AUDIT_ACTION_UNDO_WRITE: AuditAction
+AUDIT_ACTION_DECIDE_REVIEW: AuditAction
+AUDIT_ACTION_LIST_REVIEWS: AuditAction
+AUDIT_ACTION_SET_CONSENT: AuditAction
+AUDIT_ACTION_DESCRIBE_SUBJECT: AuditAction
+AUDIT_ACTION_EXPORT_MEMORIES: AuditAction
+AUDIT_ACTION_IMPORT_MEMORIES: AuditAction
 AUDIT_ACTION_MAINTENANCE: AuditAction
 AUDIT_ACTION_INTEGRITY_CHECK: AuditAction
 AUDIT_ACTION_RESTORE: AuditAction
@@ -164,23 +187,25 @@ class MemoryErased(_message.Message):
     def __init__(self, erasure_id: _Optional[str] = ..., target_kind: _Optional[_Union[_erasure_pb2.ErasureTargetKind, str]] = ..., reason: _Optional[_Union[_erasure_pb2.ErasureReason, str]] = ..., reason_code: _Optional[str] = ..., counts: _Optional[_Union[_erasure_pb2.ErasureCounts, _Mapping]] = ..., keys_destroyed: _Optional[int] = ..., memory_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class RecalledMemory(_message.Message):
-    __slots__ = ("memory_id", "revision", "rank", "score", "packed", "leg_scores")
+    __slots__ = ("memory_id", "revision", "rank", "score", "packed", "leg_scores", "factors")
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     RANK_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     PACKED_FIELD_NUMBER: _ClassVar[int]
     LEG_SCORES_FIELD_NUMBER: _ClassVar[int]
+    FACTORS_FIELD_NUMBER: _ClassVar[int]
     memory_id: str
     revision: int
     rank: int
     score: float
     packed: bool
     leg_scores: _containers.RepeatedCompositeFieldContainer[_recall_pb2.LegScore]
-    def __init__(self, memory_id: _Optional[str] = ..., revision: _Optional[int] = ..., rank: _Optional[int] = ..., score: _Optional[float] = ..., packed: bool = ..., leg_scores: _Optional[_Iterable[_Union[_recall_pb2.LegScore, _Mapping]]] = ...) -> None: ...
+    factors: _containers.RepeatedCompositeFieldContainer[_write_pb2.ScoreFactor]
+    def __init__(self, memory_id: _Optional[str] = ..., revision: _Optional[int] = ..., rank: _Optional[int] = ..., score: _Optional[float] = ..., packed: bool = ..., leg_scores: _Optional[_Iterable[_Union[_recall_pb2.LegScore, _Mapping]]] = ..., factors: _Optional[_Iterable[_Union[_write_pb2.ScoreFactor, _Mapping]]] = ...) -> None: ...
 
 class MemoriesRecalled(_message.Message):
-    __slots__ = ("recall_id", "memories", "left_out", "degraded", "seal_broken_memory_ids", "no_relevant_memory", "limit", "min_score", "token_budget", "packed_tokens", "tokenizer", "embedding_model", "query_digest")
+    __slots__ = ("recall_id", "memories", "left_out", "degraded", "seal_broken_memory_ids", "no_relevant_memory", "limit", "min_score", "token_budget", "packed_tokens", "tokenizer", "embedding_model", "near_misses", "fusion", "query_digest")
     RECALL_ID_FIELD_NUMBER: _ClassVar[int]
     MEMORIES_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
@@ -193,6 +218,8 @@ class MemoriesRecalled(_message.Message):
     PACKED_TOKENS_FIELD_NUMBER: _ClassVar[int]
     TOKENIZER_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_MODEL_FIELD_NUMBER: _ClassVar[int]
+    NEAR_MISSES_FIELD_NUMBER: _ClassVar[int]
+    FUSION_FIELD_NUMBER: _ClassVar[int]
     QUERY_DIGEST_FIELD_NUMBER: _ClassVar[int]
     recall_id: str
     memories: _containers.RepeatedCompositeFieldContainer[RecalledMemory]
@@ -206,8 +233,10 @@ class MemoriesRecalled(_message.Message):
     packed_tokens: int
     tokenizer: str
     embedding_model: str
+    near_misses: _containers.RepeatedCompositeFieldContainer[_recall_pb2.NearMiss]
+    fusion: _recall_pb2.Fusion
     query_digest: bytes
-    def __init__(self, recall_id: _Optional[str] = ..., memories: _Optional[_Iterable[_Union[RecalledMemory, _Mapping]]] = ..., left_out: _Optional[_Iterable[_Union[_recall_pb2.LeftOut, _Mapping]]] = ..., degraded: _Optional[_Iterable[_Union[_recall_pb2.Degradation, _Mapping]]] = ..., seal_broken_memory_ids: _Optional[_Iterable[str]] = ..., no_relevant_memory: bool = ..., limit: _Optional[int] = ..., min_score: _Optional[float] = ..., token_budget: _Optional[int] = ..., packed_tokens: _Optional[int] = ..., tokenizer: _Optional[str] = ..., embedding_model: _Optional[str] = ..., query_digest: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, recall_id: _Optional[str] = ..., memories: _Optional[_Iterable[_Union[RecalledMemory, _Mapping]]] = ..., left_out: _Optional[_Iterable[_Union[_recall_pb2.LeftOut, _Mapping]]] = ..., degraded: _Optional[_Iterable[_Union[_recall_pb2.Degradation, _Mapping]]] = ..., seal_broken_memory_ids: _Optional[_Iterable[str]] = ..., no_relevant_memory: bool = ..., limit: _Optional[int] = ..., min_score: _Optional[float] = ..., token_budget: _Optional[int] = ..., packed_tokens: _Optional[int] = ..., tokenizer: _Optional[str] = ..., embedding_model: _Optional[str] = ..., near_misses: _Optional[_Iterable[_Union[_recall_pb2.NearMiss, _Mapping]]] = ..., fusion: _Optional[_Union[_recall_pb2.Fusion, str]] = ..., query_digest: _Optional[bytes] = ...) -> None: ...
 
 class MemoriesUsed(_message.Message):
     __slots__ = ("recall_id", "memory_ids", "outcome", "model", "prompt_ref")
@@ -283,8 +312,66 @@ class Administered(_message.Message):
     master_key_id: str
     def __init__(self, act: _Optional[_Union[AdministrativeAct, str]] = ..., credential_id: _Optional[str] = ..., public_id: _Optional[str] = ..., permissions: _Optional[_Iterable[str]] = ..., source_types: _Optional[_Iterable[_Union[_memory_pb2.SourceType, str]]] = ..., max_trust: _Optional[_Union[_memory_pb2.TrustLevel, str]] = ..., subject_bound: bool = ..., agent: _Optional[str] = ..., expire_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., master_key_id: _Optional[str] = ...) -> None: ...
 
+class ConversationIngested(_message.Message):
+    __slots__ = ("ingest_id", "state", "items", "extractor", "fallback")
+    INGEST_ID_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    ITEMS_FIELD_NUMBER: _ClassVar[int]
+    EXTRACTOR_FIELD_NUMBER: _ClassVar[int]
+    FALLBACK_FIELD_NUMBER: _ClassVar[int]
+    ingest_id: str
+    state: _ingest_pb2.IngestState
+    items: _containers.RepeatedCompositeFieldContainer[WrittenMemory]
+    extractor: _ingest_pb2.Extractor
+    fallback: _ingest_pb2.ExtractionFallback
+    def __init__(self, ingest_id: _Optional[str] = ..., state: _Optional[_Union[_ingest_pb2.IngestState, str]] = ..., items: _Optional[_Iterable[_Union[WrittenMemory, _Mapping]]] = ..., extractor: _Optional[_Union[_ingest_pb2.Extractor, str]] = ..., fallback: _Optional[_Union[_ingest_pb2.ExtractionFallback, str]] = ...) -> None: ...
+
+class CorrectedMemory(_message.Message):
+    __slots__ = ("memory_id", "revision", "state")
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    memory_id: str
+    revision: int
+    state: _memory_pb2.MemoryState
+    def __init__(self, memory_id: _Optional[str] = ..., revision: _Optional[int] = ..., state: _Optional[_Union[_memory_pb2.MemoryState, str]] = ...) -> None: ...
+
+class MemoriesCorrected(_message.Message):
+    __slots__ = ("memories", "write_request_id")
+    MEMORIES_FIELD_NUMBER: _ClassVar[int]
+    WRITE_REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    memories: _containers.RepeatedCompositeFieldContainer[CorrectedMemory]
+    write_request_id: str
+    def __init__(self, memories: _Optional[_Iterable[_Union[CorrectedMemory, _Mapping]]] = ..., write_request_id: _Optional[str] = ...) -> None: ...
+
+class ReviewDecided(_message.Message):
+    __slots__ = ("memory_id", "revision", "decision", "superseded_memory_id", "trust")
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    DECISION_FIELD_NUMBER: _ClassVar[int]
+    SUPERSEDED_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    TRUST_FIELD_NUMBER: _ClassVar[int]
+    memory_id: str
+    revision: int
+    decision: _review_pb2.ReviewDecision
+    superseded_memory_id: str
+    trust: _memory_pb2.TrustLevel
+    def __init__(self, memory_id: _Optional[str] = ..., revision: _Optional[int] = ..., decision: _Optional[_Union[_review_pb2.ReviewDecision, str]] = ..., superseded_memory_id: _Optional[str] = ..., trust: _Optional[_Union[_memory_pb2.TrustLevel, str]] = ...) -> None: ...
+
+class ConsentChanged(_message.Message):
+    __slots__ = ("level", "necessary_kinds", "session_forgotten", "erasure_id")
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    NECESSARY_KINDS_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FORGOTTEN_FIELD_NUMBER: _ClassVar[int]
+    ERASURE_ID_FIELD_NUMBER: _ClassVar[int]
+    level: _subject_pb2.ConsentLevel
+    necessary_kinds: _containers.RepeatedScalarFieldContainer[_memory_pb2.MemoryKind]
+    session_forgotten: bool
+    erasure_id: str
+    def __init__(self, level: _Optional[_Union[_subject_pb2.ConsentLevel, str]] = ..., necessary_kinds: _Optional[_Iterable[_Union[_memory_pb2.MemoryKind, str]]] = ..., session_forgotten: bool = ..., erasure_id: _Optional[str] = ...) -> None: ...
+
 class AuditEvent(_message.Message):
-    __slots__ = ("event_id", "event_time", "action", "outcome", "reason", "actor", "scope", "scope_id", "trace_id", "span_id", "request_id", "sequence", "digest", "prev_digest", "memory_written", "memory_superseded", "memory_erased", "memories_recalled", "memories_used", "memories_read", "access_denied", "integrity_violation", "restore_declared", "administered")
+    __slots__ = ("event_id", "event_time", "action", "outcome", "reason", "actor", "scope", "scope_id", "trace_id", "span_id", "request_id", "sequence", "digest", "prev_digest", "memory_written", "memory_superseded", "memory_erased", "memories_recalled", "memories_used", "memories_read", "access_denied", "integrity_violation", "restore_declared", "administered", "conversation_ingested", "memories_corrected", "review_decided", "consent_changed")
     EVENT_ID_FIELD_NUMBER: _ClassVar[int]
     EVENT_TIME_FIELD_NUMBER: _ClassVar[int]
     ACTION_FIELD_NUMBER: _ClassVar[int]
@@ -309,6 +396,10 @@ class AuditEvent(_message.Message):
     INTEGRITY_VIOLATION_FIELD_NUMBER: _ClassVar[int]
     RESTORE_DECLARED_FIELD_NUMBER: _ClassVar[int]
     ADMINISTERED_FIELD_NUMBER: _ClassVar[int]
+    CONVERSATION_INGESTED_FIELD_NUMBER: _ClassVar[int]
+    MEMORIES_CORRECTED_FIELD_NUMBER: _ClassVar[int]
+    REVIEW_DECIDED_FIELD_NUMBER: _ClassVar[int]
+    CONSENT_CHANGED_FIELD_NUMBER: _ClassVar[int]
     event_id: str
     event_time: _timestamp_pb2.Timestamp
     action: AuditAction
@@ -333,7 +424,11 @@ class AuditEvent(_message.Message):
     integrity_violation: IntegrityViolation
     restore_declared: RestoreDeclared
     administered: Administered
-    def __init__(self, event_id: _Optional[str] = ..., event_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., action: _Optional[_Union[AuditAction, str]] = ..., outcome: _Optional[_Union[AuditOutcome, str]] = ..., reason: _Optional[_Union[_error_reason_pb2.ErrorReason, str]] = ..., actor: _Optional[_Union[Actor, _Mapping]] = ..., scope: _Optional[_Union[_memory_pb2.Scope, _Mapping]] = ..., scope_id: _Optional[str] = ..., trace_id: _Optional[str] = ..., span_id: _Optional[str] = ..., request_id: _Optional[str] = ..., sequence: _Optional[int] = ..., digest: _Optional[bytes] = ..., prev_digest: _Optional[bytes] = ..., memory_written: _Optional[_Union[MemoryWritten, _Mapping]] = ..., memory_superseded: _Optional[_Union[MemorySuperseded, _Mapping]] = ..., memory_erased: _Optional[_Union[MemoryErased, _Mapping]] = ..., memories_recalled: _Optional[_Union[MemoriesRecalled, _Mapping]] = ..., memories_used: _Optional[_Union[MemoriesUsed, _Mapping]] = ..., memories_read: _Optional[_Union[MemoriesRead, _Mapping]] = ..., access_denied: _Optional[_Union[AccessDenied, _Mapping]] = ..., integrity_violation: _Optional[_Union[IntegrityViolation, _Mapping]] = ..., restore_declared: _Optional[_Union[RestoreDeclared, _Mapping]] = ..., administered: _Optional[_Union[Administered, _Mapping]] = ...) -> None: ...
+    conversation_ingested: ConversationIngested
+    memories_corrected: MemoriesCorrected
+    review_decided: ReviewDecided
+    consent_changed: ConsentChanged
+    def __init__(self, event_id: _Optional[str] = ..., event_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., action: _Optional[_Union[AuditAction, str]] = ..., outcome: _Optional[_Union[AuditOutcome, str]] = ..., reason: _Optional[_Union[_error_reason_pb2.ErrorReason, str]] = ..., actor: _Optional[_Union[Actor, _Mapping]] = ..., scope: _Optional[_Union[_memory_pb2.Scope, _Mapping]] = ..., scope_id: _Optional[str] = ..., trace_id: _Optional[str] = ..., span_id: _Optional[str] = ..., request_id: _Optional[str] = ..., sequence: _Optional[int] = ..., digest: _Optional[bytes] = ..., prev_digest: _Optional[bytes] = ..., memory_written: _Optional[_Union[MemoryWritten, _Mapping]] = ..., memory_superseded: _Optional[_Union[MemorySuperseded, _Mapping]] = ..., memory_erased: _Optional[_Union[MemoryErased, _Mapping]] = ..., memories_recalled: _Optional[_Union[MemoriesRecalled, _Mapping]] = ..., memories_used: _Optional[_Union[MemoriesUsed, _Mapping]] = ..., memories_read: _Optional[_Union[MemoriesRead, _Mapping]] = ..., access_denied: _Optional[_Union[AccessDenied, _Mapping]] = ..., integrity_violation: _Optional[_Union[IntegrityViolation, _Mapping]] = ..., restore_declared: _Optional[_Union[RestoreDeclared, _Mapping]] = ..., administered: _Optional[_Union[Administered, _Mapping]] = ..., conversation_ingested: _Optional[_Union[ConversationIngested, _Mapping]] = ..., memories_corrected: _Optional[_Union[MemoriesCorrected, _Mapping]] = ..., review_decided: _Optional[_Union[ReviewDecided, _Mapping]] = ..., consent_changed: _Optional[_Union[ConsentChanged, _Mapping]] = ...) -> None: ...
 
 class AuditFilter(_message.Message):
     __slots__ = ("memory_id", "scope", "recall_id", "trace_id", "principal", "actions", "outcomes", "source_types", "event_time")

@@ -1,4 +1,5 @@
 from muniment.v1 import memory_pb2 as _memory_pb2
+from muniment.v1 import write_pb2 as _write_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -16,6 +17,14 @@ class RetrievalLeg(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     RETRIEVAL_LEG_SLOT: _ClassVar[RetrievalLeg]
     RETRIEVAL_LEG_ENTITY: _ClassVar[RetrievalLeg]
     RETRIEVAL_LEG_TIME: _ClassVar[RetrievalLeg]
+    RETRIEVAL_LEG_NEIGHBOUR: _ClassVar[RetrievalLeg]
+    RETRIEVAL_LEG_SESSION: _ClassVar[RetrievalLeg]
+
+class Fusion(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    FUSION_UNSPECIFIED: _ClassVar[Fusion]
+    FUSION_SCORE: _ClassVar[Fusion]
+    FUSION_RRF: _ClassVar[Fusion]
 
 class RecallStage(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -55,6 +64,11 @@ RETRIEVAL_LEG_LEXICAL: RetrievalLeg
 RETRIEVAL_LEG_SLOT: RetrievalLeg
 RETRIEVAL_LEG_ENTITY: RetrievalLeg
 RETRIEVAL_LEG_TIME: RetrievalLeg
+RETRIEVAL_LEG_NEIGHBOUR: RetrievalLeg
+RETRIEVAL_LEG_SESSION: RetrievalLeg
+FUSION_UNSPECIFIED: Fusion
+FUSION_SCORE: Fusion
+FUSION_RRF: Fusion
 RECALL_STAGE_UNSPECIFIED: RecallStage
 RECALL_STAGE_QUERY_EMBEDDING: RecallStage
 RECALL_STAGE_LEG: RecallStage
@@ -93,18 +107,34 @@ class LegScore(_message.Message):
     def __init__(self, leg: _Optional[_Union[RetrievalLeg, str]] = ..., rank: _Optional[int] = ..., raw_score: _Optional[float] = ..., contribution: _Optional[float] = ...) -> None: ...
 
 class RankedMemory(_message.Message):
-    __slots__ = ("memory", "rank", "score", "packed", "leg_scores")
+    __slots__ = ("memory", "rank", "score", "packed", "leg_scores", "factors")
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     RANK_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     PACKED_FIELD_NUMBER: _ClassVar[int]
     LEG_SCORES_FIELD_NUMBER: _ClassVar[int]
+    FACTORS_FIELD_NUMBER: _ClassVar[int]
     memory: _memory_pb2.Memory
     rank: int
     score: float
     packed: bool
     leg_scores: _containers.RepeatedCompositeFieldContainer[LegScore]
-    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., rank: _Optional[int] = ..., score: _Optional[float] = ..., packed: bool = ..., leg_scores: _Optional[_Iterable[_Union[LegScore, _Mapping]]] = ...) -> None: ...
+    factors: _containers.RepeatedCompositeFieldContainer[_write_pb2.ScoreFactor]
+    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., rank: _Optional[int] = ..., score: _Optional[float] = ..., packed: bool = ..., leg_scores: _Optional[_Iterable[_Union[LegScore, _Mapping]]] = ..., factors: _Optional[_Iterable[_Union[_write_pb2.ScoreFactor, _Mapping]]] = ...) -> None: ...
+
+class NearMiss(_message.Message):
+    __slots__ = ("memory_id", "score", "reason", "leg_scores", "factors")
+    MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    LEG_SCORES_FIELD_NUMBER: _ClassVar[int]
+    FACTORS_FIELD_NUMBER: _ClassVar[int]
+    memory_id: str
+    score: float
+    reason: LeftOutReason
+    leg_scores: _containers.RepeatedCompositeFieldContainer[LegScore]
+    factors: _containers.RepeatedCompositeFieldContainer[_write_pb2.ScoreFactor]
+    def __init__(self, memory_id: _Optional[str] = ..., score: _Optional[float] = ..., reason: _Optional[_Union[LeftOutReason, str]] = ..., leg_scores: _Optional[_Iterable[_Union[LegScore, _Mapping]]] = ..., factors: _Optional[_Iterable[_Union[_write_pb2.ScoreFactor, _Mapping]]] = ...) -> None: ...
 
 class PackedContext(_message.Message):
     __slots__ = ("text", "tokens", "memory_ids", "tokenizer")

@@ -157,7 +157,7 @@ class Embedding(_message.Message):
     def __init__(self, model: _Optional[str] = ..., vector: _Optional[bytes] = ...) -> None: ...
 
 class Memory(_message.Message):
-    __slots__ = ("memory_id", "revision", "etag", "state", "scope", "kind", "slot", "content", "tags", "properties", "attributes", "provenance", "validity", "create_time", "update_time", "expire_time", "erase_time", "supersedes", "superseded_by", "reinforcement_count", "reinforce_time")
+    __slots__ = ("memory_id", "revision", "etag", "state", "scope", "kind", "slot", "content", "tags", "properties", "attributes", "speaker", "turn_number", "provenance", "validity", "marks", "create_time", "update_time", "expire_time", "erase_time", "supersedes", "superseded_by", "reinforcement_count", "reinforce_time", "embedding_state")
     class PropertiesEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -176,8 +176,11 @@ class Memory(_message.Message):
     TAGS_FIELD_NUMBER: _ClassVar[int]
     PROPERTIES_FIELD_NUMBER: _ClassVar[int]
     ATTRIBUTES_FIELD_NUMBER: _ClassVar[int]
+    SPEAKER_FIELD_NUMBER: _ClassVar[int]
+    TURN_NUMBER_FIELD_NUMBER: _ClassVar[int]
     PROVENANCE_FIELD_NUMBER: _ClassVar[int]
     VALIDITY_FIELD_NUMBER: _ClassVar[int]
+    MARKS_FIELD_NUMBER: _ClassVar[int]
     CREATE_TIME_FIELD_NUMBER: _ClassVar[int]
     UPDATE_TIME_FIELD_NUMBER: _ClassVar[int]
     EXPIRE_TIME_FIELD_NUMBER: _ClassVar[int]
@@ -186,6 +189,7 @@ class Memory(_message.Message):
     SUPERSEDED_BY_FIELD_NUMBER: _ClassVar[int]
     REINFORCEMENT_COUNT_FIELD_NUMBER: _ClassVar[int]
     REINFORCE_TIME_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDING_STATE_FIELD_NUMBER: _ClassVar[int]
     memory_id: str
     revision: int
     etag: str
@@ -197,8 +201,11 @@ class Memory(_message.Message):
     tags: _containers.RepeatedScalarFieldContainer[str]
     properties: _containers.MessageMap[str, PropertyValue]
     attributes: _struct_pb2.Struct
+    speaker: str
+    turn_number: int
     provenance: Provenance
     validity: Validity
+    marks: _containers.RepeatedScalarFieldContainer[str]
     create_time: _timestamp_pb2.Timestamp
     update_time: _timestamp_pb2.Timestamp
     expire_time: _timestamp_pb2.Timestamp
@@ -207,7 +214,8 @@ class Memory(_message.Message):
     superseded_by: str
     reinforcement_count: int
     reinforce_time: _timestamp_pb2.Timestamp
-    def __init__(self, memory_id: _Optional[str] = ..., revision: _Optional[int] = ..., etag: _Optional[str] = ..., state: _Optional[_Union[MemoryState, str]] = ..., scope: _Optional[_Union[Scope, _Mapping]] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., slot: _Optional[str] = ..., content: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., properties: _Optional[_Mapping[str, PropertyValue]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., provenance: _Optional[_Union[Provenance, _Mapping]] = ..., validity: _Optional[_Union[Validity, _Mapping]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expire_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., erase_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., supersedes: _Optional[str] = ..., superseded_by: _Optional[str] = ..., reinforcement_count: _Optional[int] = ..., reinforce_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    embedding_state: EmbeddingState
+    def __init__(self, memory_id: _Optional[str] = ..., revision: _Optional[int] = ..., etag: _Optional[str] = ..., state: _Optional[_Union[MemoryState, str]] = ..., scope: _Optional[_Union[Scope, _Mapping]] = ..., kind: _Optional[_Union[MemoryKind, str]] = ..., slot: _Optional[str] = ..., content: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., properties: _Optional[_Mapping[str, PropertyValue]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., speaker: _Optional[str] = ..., turn_number: _Optional[int] = ..., provenance: _Optional[_Union[Provenance, _Mapping]] = ..., validity: _Optional[_Union[Validity, _Mapping]] = ..., marks: _Optional[_Iterable[str]] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., expire_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., erase_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., supersedes: _Optional[str] = ..., superseded_by: _Optional[str] = ..., reinforcement_count: _Optional[int] = ..., reinforce_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., embedding_state: _Optional[_Union[EmbeddingState, str]] = ...) -> None: ...
 
 class MemoryRevision(_message.Message):
     __slots__ = ("memory", "replace_time")

@@ -4,8 +4,10 @@ from muniment_server._gen.buf.validate import validate_pb2 as _validate_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from muniment_server._gen.muniment.v1 import audit_pb2 as _audit_pb2
 from muniment_server._gen.muniment.v1 import consistency_pb2 as _consistency_pb2
+from muniment_server._gen.muniment.v1 import correction_pb2 as _correction_pb2
 from muniment_server._gen.muniment.v1 import erasure_pb2 as _erasure_pb2
 from muniment_server._gen.muniment.v1 import filter_pb2 as _filter_pb2
+from muniment_server._gen.muniment.v1 import ingest_pb2 as _ingest_pb2
 from muniment_server._gen.muniment.v1 import memory_pb2 as _memory_pb2
 from muniment_server._gen.muniment.v1 import recall_pb2 as _recall_pb2
 from muniment_server._gen.muniment.v1 import write_pb2 as _write_pb2
@@ -38,7 +40,7 @@ class WriteResponse(_message.Message):
     def __init__(self, results: _Optional[_Iterable[_Union[_write_pb2.WriteResult, _Mapping]]] = ..., consistency_token: _Optional[_Union[_consistency_pb2.ConsistencyToken, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class RecallRequest(_message.Message):
-    __slots__ = ("scope", "query", "query_embedding", "filter", "limit", "min_score", "token_budget", "legs", "view", "consistency", "explain")
+    __slots__ = ("scope", "query", "query_embedding", "filter", "limit", "min_score", "token_budget", "legs", "view", "consistency", "explain", "near_miss_limit", "as_of_time", "reference_time", "time_zone", "fusion")
     SCOPE_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     QUERY_EMBEDDING_FIELD_NUMBER: _ClassVar[int]
@@ -50,6 +52,11 @@ class RecallRequest(_message.Message):
     VIEW_FIELD_NUMBER: _ClassVar[int]
     CONSISTENCY_FIELD_NUMBER: _ClassVar[int]
     EXPLAIN_FIELD_NUMBER: _ClassVar[int]
+    NEAR_MISS_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    AS_OF_TIME_FIELD_NUMBER: _ClassVar[int]
+    REFERENCE_TIME_FIELD_NUMBER: _ClassVar[int]
+    TIME_ZONE_FIELD_NUMBER: _ClassVar[int]
+    FUSION_FIELD_NUMBER: _ClassVar[int]
     scope: _memory_pb2.Scope
     query: str
     query_embedding: _memory_pb2.Embedding
@@ -61,10 +68,15 @@ class RecallRequest(_message.Message):
     view: _memory_pb2.MemoryView
     consistency: _consistency_pb2.Consistency
     explain: bool
-    def __init__(self, scope: _Optional[_Union[_memory_pb2.Scope, _Mapping]] = ..., query: _Optional[str] = ..., query_embedding: _Optional[_Union[_memory_pb2.Embedding, _Mapping]] = ..., filter: _Optional[_Union[_filter_pb2.MemoryFilter, _Mapping]] = ..., limit: _Optional[int] = ..., min_score: _Optional[float] = ..., token_budget: _Optional[int] = ..., legs: _Optional[_Iterable[_Union[_recall_pb2.RetrievalLeg, str]]] = ..., view: _Optional[_Union[_memory_pb2.MemoryView, str]] = ..., consistency: _Optional[_Union[_consistency_pb2.Consistency, _Mapping]] = ..., explain: bool = ...) -> None: ...
+    near_miss_limit: int
+    as_of_time: _timestamp_pb2.Timestamp
+    reference_time: _timestamp_pb2.Timestamp
+    time_zone: str
+    fusion: _recall_pb2.Fusion
+    def __init__(self, scope: _Optional[_Union[_memory_pb2.Scope, _Mapping]] = ..., query: _Optional[str] = ..., query_embedding: _Optional[_Union[_memory_pb2.Embedding, _Mapping]] = ..., filter: _Optional[_Union[_filter_pb2.MemoryFilter, _Mapping]] = ..., limit: _Optional[int] = ..., min_score: _Optional[float] = ..., token_budget: _Optional[int] = ..., legs: _Optional[_Iterable[_Union[_recall_pb2.RetrievalLeg, str]]] = ..., view: _Optional[_Union[_memory_pb2.MemoryView, str]] = ..., consistency: _Optional[_Union[_consistency_pb2.Consistency, _Mapping]] = ..., explain: bool = ..., near_miss_limit: _Optional[int] = ..., as_of_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reference_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., time_zone: _Optional[str] = ..., fusion: _Optional[_Union[_recall_pb2.Fusion, str]] = ...) -> None: ...
 
 class RecallResponse(_message.Message):
-    __slots__ = ("memories", "recall_id", "packed_context", "no_relevant_memory", "left_out", "degraded", "seal_broken_memory_ids", "applied_min_score", "applied_limit", "consistency_token", "trace_id", "read_time")
+    __slots__ = ("memories", "recall_id", "packed_context", "no_relevant_memory", "left_out", "degraded", "seal_broken_memory_ids", "applied_min_score", "applied_limit", "near_misses", "consistency_token", "trace_id", "read_time")
     MEMORIES_FIELD_NUMBER: _ClassVar[int]
     RECALL_ID_FIELD_NUMBER: _ClassVar[int]
     PACKED_CONTEXT_FIELD_NUMBER: _ClassVar[int]
@@ -74,6 +86,7 @@ class RecallResponse(_message.Message):
     SEAL_BROKEN_MEMORY_IDS_FIELD_NUMBER: _ClassVar[int]
     APPLIED_MIN_SCORE_FIELD_NUMBER: _ClassVar[int]
     APPLIED_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    NEAR_MISSES_FIELD_NUMBER: _ClassVar[int]
     CONSISTENCY_TOKEN_FIELD_NUMBER: _ClassVar[int]
     TRACE_ID_FIELD_NUMBER: _ClassVar[int]
     READ_TIME_FIELD_NUMBER: _ClassVar[int]
@@ -86,10 +99,11 @@ class RecallResponse(_message.Message):
     seal_broken_memory_ids: _containers.RepeatedScalarFieldContainer[str]
     applied_min_score: float
     applied_limit: int
+    near_misses: _containers.RepeatedCompositeFieldContainer[_recall_pb2.NearMiss]
     consistency_token: _consistency_pb2.ConsistencyToken
     trace_id: str
     read_time: _timestamp_pb2.Timestamp
-    def __init__(self, memories: _Optional[_Iterable[_Union[_recall_pb2.RankedMemory, _Mapping]]] = ..., recall_id: _Optional[str] = ..., packed_context: _Optional[_Union[_recall_pb2.PackedContext, _Mapping]] = ..., no_relevant_memory: bool = ..., left_out: _Optional[_Iterable[_Union[_recall_pb2.LeftOut, _Mapping]]] = ..., degraded: _Optional[_Iterable[_Union[_recall_pb2.Degradation, _Mapping]]] = ..., seal_broken_memory_ids: _Optional[_Iterable[str]] = ..., applied_min_score: _Optional[float] = ..., applied_limit: _Optional[int] = ..., consistency_token: _Optional[_Union[_consistency_pb2.ConsistencyToken, _Mapping]] = ..., trace_id: _Optional[str] = ..., read_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, memories: _Optional[_Iterable[_Union[_recall_pb2.RankedMemory, _Mapping]]] = ..., recall_id: _Optional[str] = ..., packed_context: _Optional[_Union[_recall_pb2.PackedContext, _Mapping]] = ..., no_relevant_memory: bool = ..., left_out: _Optional[_Iterable[_Union[_recall_pb2.LeftOut, _Mapping]]] = ..., degraded: _Optional[_Iterable[_Union[_recall_pb2.Degradation, _Mapping]]] = ..., seal_broken_memory_ids: _Optional[_Iterable[str]] = ..., applied_min_score: _Optional[float] = ..., applied_limit: _Optional[int] = ..., near_misses: _Optional[_Iterable[_Union[_recall_pb2.NearMiss, _Mapping]]] = ..., consistency_token: _Optional[_Union[_consistency_pb2.ConsistencyToken, _Mapping]] = ..., trace_id: _Optional[str] = ..., read_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SupersedeRequest(_message.Message):
     __slots__ = ("memory_id", "etag", "item", "request_id")
@@ -104,7 +118,7 @@ class SupersedeRequest(_message.Message):
     def __init__(self, memory_id: _Optional[str] = ..., etag: _Optional[str] = ..., item: _Optional[_Union[_write_pb2.WriteItem, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
 
 class SupersedeResponse(_message.Message):
-    __slots__ = ("superseded", "memory", "outcome", "consistency_token", "embedding_state", "possible_conflicts", "rule", "explanation", "request_id")
+    __slots__ = ("superseded", "memory", "outcome", "consistency_token", "embedding_state", "possible_conflicts", "rule", "explanation", "request_id", "findings", "importance_factors")
     SUPERSEDED_FIELD_NUMBER: _ClassVar[int]
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
@@ -114,6 +128,8 @@ class SupersedeResponse(_message.Message):
     RULE_FIELD_NUMBER: _ClassVar[int]
     EXPLANATION_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    FINDINGS_FIELD_NUMBER: _ClassVar[int]
+    IMPORTANCE_FACTORS_FIELD_NUMBER: _ClassVar[int]
     superseded: _memory_pb2.Memory
     memory: _memory_pb2.Memory
     outcome: _write_pb2.WriteOutcome
@@ -123,7 +139,9 @@ class SupersedeResponse(_message.Message):
     rule: str
     explanation: str
     request_id: str
-    def __init__(self, superseded: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., outcome: _Optional[_Union[_write_pb2.WriteOutcome, str]] = ..., consistency_token: _Optional[_Union[_consistency_pb2.ConsistencyToken, _Mapping]] = ..., embedding_state: _Optional[_Union[_memory_pb2.EmbeddingState, str]] = ..., possible_conflicts: _Optional[_Iterable[_Union[_write_pb2.PossibleConflict, _Mapping]]] = ..., rule: _Optional[str] = ..., explanation: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+    findings: _containers.RepeatedCompositeFieldContainer[_write_pb2.GateFinding]
+    importance_factors: _containers.RepeatedCompositeFieldContainer[_write_pb2.ScoreFactor]
+    def __init__(self, superseded: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., outcome: _Optional[_Union[_write_pb2.WriteOutcome, str]] = ..., consistency_token: _Optional[_Union[_consistency_pb2.ConsistencyToken, _Mapping]] = ..., embedding_state: _Optional[_Union[_memory_pb2.EmbeddingState, str]] = ..., possible_conflicts: _Optional[_Iterable[_Union[_write_pb2.PossibleConflict, _Mapping]]] = ..., rule: _Optional[str] = ..., explanation: _Optional[str] = ..., request_id: _Optional[str] = ..., findings: _Optional[_Iterable[_Union[_write_pb2.GateFinding, _Mapping]]] = ..., importance_factors: _Optional[_Iterable[_Union[_write_pb2.ScoreFactor, _Mapping]]] = ...) -> None: ...
 
 class EraseRequest(_message.Message):
     __slots__ = ("target", "validate_only", "reason", "reason_code", "request_id")

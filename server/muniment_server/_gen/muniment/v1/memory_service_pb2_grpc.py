@@ -3,6 +3,8 @@
 import grpc
 import warnings
 
+from muniment_server._gen.muniment.v1 import correction_pb2 as muniment_dot_v1_dot_correction__pb2
+from muniment_server._gen.muniment.v1 import ingest_pb2 as muniment_dot_v1_dot_ingest__pb2
 from muniment_server._gen.muniment.v1 import memory_service_pb2 as muniment_dot_v1_dot_memory__service__pb2
 
 GRPC_GENERATED_VERSION = '1.76.0'
@@ -39,7 +41,7 @@ class MemoryServiceStub(object):
     Ids in requests are UUIDs in text form; there are no resource names, because the tenant is not part
     of an id. What belongs to another tenant is answered like what never existed.
 
-    Repeating calls: Write, Supersede, Erase and ReportUse take a `request_id`. Within 72 hours the
+    Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     same id with the same payload returns the response of the first call and does nothing else; with
     another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
     ids belong to one tenant. Set one on every such call, and repeat with the same one after
@@ -101,6 +103,36 @@ class MemoryServiceStub(object):
                 request_serializer=muniment_dot_v1_dot_memory__service__pb2.ReportUseRequest.SerializeToString,
                 response_deserializer=muniment_dot_v1_dot_memory__service__pb2.ReportUseResponse.FromString,
                 _registered_method=True)
+        self.Ingest = channel.unary_unary(
+                '/muniment.v1.MemoryService/Ingest',
+                request_serializer=muniment_dot_v1_dot_ingest__pb2.IngestRequest.SerializeToString,
+                response_deserializer=muniment_dot_v1_dot_ingest__pb2.IngestResponse.FromString,
+                _registered_method=True)
+        self.StreamIngest = channel.stream_unary(
+                '/muniment.v1.MemoryService/StreamIngest',
+                request_serializer=muniment_dot_v1_dot_ingest__pb2.StreamIngestRequest.SerializeToString,
+                response_deserializer=muniment_dot_v1_dot_ingest__pb2.StreamIngestResponse.FromString,
+                _registered_method=True)
+        self.GetIngest = channel.unary_unary(
+                '/muniment.v1.MemoryService/GetIngest',
+                request_serializer=muniment_dot_v1_dot_ingest__pb2.GetIngestRequest.SerializeToString,
+                response_deserializer=muniment_dot_v1_dot_ingest__pb2.GetIngestResponse.FromString,
+                _registered_method=True)
+        self.Restore = channel.unary_unary(
+                '/muniment.v1.MemoryService/Restore',
+                request_serializer=muniment_dot_v1_dot_correction__pb2.RestoreRequest.SerializeToString,
+                response_deserializer=muniment_dot_v1_dot_correction__pb2.RestoreResponse.FromString,
+                _registered_method=True)
+        self.Retract = channel.unary_unary(
+                '/muniment.v1.MemoryService/Retract',
+                request_serializer=muniment_dot_v1_dot_correction__pb2.RetractRequest.SerializeToString,
+                response_deserializer=muniment_dot_v1_dot_correction__pb2.RetractResponse.FromString,
+                _registered_method=True)
+        self.UndoWrite = channel.unary_unary(
+                '/muniment.v1.MemoryService/UndoWrite',
+                request_serializer=muniment_dot_v1_dot_correction__pb2.UndoWriteRequest.SerializeToString,
+                response_deserializer=muniment_dot_v1_dot_correction__pb2.UndoWriteResponse.FromString,
+                _registered_method=True)
         self.Audit = channel.unary_unary(
                 '/muniment.v1.MemoryService/Audit',
                 request_serializer=muniment_dot_v1_dot_memory__service__pb2.AuditRequest.SerializeToString,
@@ -122,7 +154,7 @@ class MemoryServiceServicer(object):
     Ids in requests are UUIDs in text form; there are no resource names, because the tenant is not part
     of an id. What belongs to another tenant is answered like what never existed.
 
-    Repeating calls: Write, Supersede, Erase and ReportUse take a `request_id`. Within 72 hours the
+    Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     same id with the same payload returns the response of the first call and does nothing else; with
     another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
     ids belong to one tenant. Set one on every such call, and repeat with the same one after
@@ -236,6 +268,69 @@ class MemoryServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def Ingest(self, request, context):
+        """Takes in turns of a conversation: keeps them as TURN memories and turns them into candidate
+        memories. Permission: `write`. Each turn is taken in once: its session and number are its name, so
+        that repeating the call does no harm.
+
+        Errors: ALREADY_EXISTS (TURN_CONFLICT: the number was used for another text; REQUEST_ID_PAYLOAD_MISMATCH),
+        PERMISSION_DENIED (SOURCE_NOT_ALLOWED), UNIMPLEMENTED (an extractor that this server does not have).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def StreamIngest(self, request_iterator, context):
+        """As Ingest, for a conversation under way: any number of requests of one scope, answered once at the
+        end. Each request is stored when it arrives; after a broken stream repeat all of it. Permission:
+        `write`.
+
+        Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetIngest(self, request, context):
+        """Says how far an ingest has come. Permission: `write` or `recall`.
+
+        Errors: NOT_FOUND (INGEST_NOT_FOUND).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Restore(self, request, context):
+        """Makes a SUPERSEDED or ARCHIVED memory live again; what replaced it is SUPERSEDED by it. Permission:
+        `supersede`.
+
+        Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def Retract(self, request, context):
+        """Ends a memory that was true until now: its validity is closed and it is ARCHIVED; nothing replaces
+        it. Permission: `supersede`.
+
+        Errors: as for Supersede.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UndoWrite(self, request, context):
+        """Takes back a whole Write, Supersede or import by its request id: what it created is ARCHIVED, and
+        what it replaced is ACTIVE again. Permission: `supersede`.
+
+        Errors: NOT_FOUND (WRITE_NOT_FOUND), ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
+        (REQUEST_ID_PAYLOAD_MISMATCH).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def Audit(self, request, context):
         """Lists audit events, newest first, page by page. Permission: `audit`.
 
@@ -288,6 +383,36 @@ def add_MemoryServiceServicer_to_server(servicer, server):
                     request_deserializer=muniment_dot_v1_dot_memory__service__pb2.ReportUseRequest.FromString,
                     response_serializer=muniment_dot_v1_dot_memory__service__pb2.ReportUseResponse.SerializeToString,
             ),
+            'Ingest': grpc.unary_unary_rpc_method_handler(
+                    servicer.Ingest,
+                    request_deserializer=muniment_dot_v1_dot_ingest__pb2.IngestRequest.FromString,
+                    response_serializer=muniment_dot_v1_dot_ingest__pb2.IngestResponse.SerializeToString,
+            ),
+            'StreamIngest': grpc.stream_unary_rpc_method_handler(
+                    servicer.StreamIngest,
+                    request_deserializer=muniment_dot_v1_dot_ingest__pb2.StreamIngestRequest.FromString,
+                    response_serializer=muniment_dot_v1_dot_ingest__pb2.StreamIngestResponse.SerializeToString,
+            ),
+            'GetIngest': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetIngest,
+                    request_deserializer=muniment_dot_v1_dot_ingest__pb2.GetIngestRequest.FromString,
+                    response_serializer=muniment_dot_v1_dot_ingest__pb2.GetIngestResponse.SerializeToString,
+            ),
+            'Restore': grpc.unary_unary_rpc_method_handler(
+                    servicer.Restore,
+                    request_deserializer=muniment_dot_v1_dot_correction__pb2.RestoreRequest.FromString,
+                    response_serializer=muniment_dot_v1_dot_correction__pb2.RestoreResponse.SerializeToString,
+            ),
+            'Retract': grpc.unary_unary_rpc_method_handler(
+                    servicer.Retract,
+                    request_deserializer=muniment_dot_v1_dot_correction__pb2.RetractRequest.FromString,
+                    response_serializer=muniment_dot_v1_dot_correction__pb2.RetractResponse.SerializeToString,
+            ),
+            'UndoWrite': grpc.unary_unary_rpc_method_handler(
+                    servicer.UndoWrite,
+                    request_deserializer=muniment_dot_v1_dot_correction__pb2.UndoWriteRequest.FromString,
+                    response_serializer=muniment_dot_v1_dot_correction__pb2.UndoWriteResponse.SerializeToString,
+            ),
             'Audit': grpc.unary_unary_rpc_method_handler(
                     servicer.Audit,
                     request_deserializer=muniment_dot_v1_dot_memory__service__pb2.AuditRequest.FromString,
@@ -315,7 +440,7 @@ class MemoryService(object):
     Ids in requests are UUIDs in text form; there are no resource names, because the tenant is not part
     of an id. What belongs to another tenant is answered like what never existed.
 
-    Repeating calls: Write, Supersede, Erase and ReportUse take a `request_id`. Within 72 hours the
+    Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     same id with the same payload returns the response of the first call and does nothing else; with
     another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
     ids belong to one tenant. Set one on every such call, and repeat with the same one after
@@ -537,6 +662,168 @@ class MemoryService(object):
             '/muniment.v1.MemoryService/ReportUse',
             muniment_dot_v1_dot_memory__service__pb2.ReportUseRequest.SerializeToString,
             muniment_dot_v1_dot_memory__service__pb2.ReportUseResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Ingest(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muniment.v1.MemoryService/Ingest',
+            muniment_dot_v1_dot_ingest__pb2.IngestRequest.SerializeToString,
+            muniment_dot_v1_dot_ingest__pb2.IngestResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def StreamIngest(request_iterator,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.stream_unary(
+            request_iterator,
+            target,
+            '/muniment.v1.MemoryService/StreamIngest',
+            muniment_dot_v1_dot_ingest__pb2.StreamIngestRequest.SerializeToString,
+            muniment_dot_v1_dot_ingest__pb2.StreamIngestResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetIngest(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muniment.v1.MemoryService/GetIngest',
+            muniment_dot_v1_dot_ingest__pb2.GetIngestRequest.SerializeToString,
+            muniment_dot_v1_dot_ingest__pb2.GetIngestResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Restore(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muniment.v1.MemoryService/Restore',
+            muniment_dot_v1_dot_correction__pb2.RestoreRequest.SerializeToString,
+            muniment_dot_v1_dot_correction__pb2.RestoreResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def Retract(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muniment.v1.MemoryService/Retract',
+            muniment_dot_v1_dot_correction__pb2.RetractRequest.SerializeToString,
+            muniment_dot_v1_dot_correction__pb2.RetractResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UndoWrite(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/muniment.v1.MemoryService/UndoWrite',
+            muniment_dot_v1_dot_correction__pb2.UndoWriteRequest.SerializeToString,
+            muniment_dot_v1_dot_correction__pb2.UndoWriteResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -5,6 +5,8 @@ The memory service."""
 
 from collections import abc as _abc
 from grpc import aio as _aio
+from muniment_server._gen.muniment.v1 import correction_pb2 as _correction_pb2
+from muniment_server._gen.muniment.v1 import ingest_pb2 as _ingest_pb2
 from muniment_server._gen.muniment.v1 import memory_service_pb2 as _memory_service_pb2
 import abc as _abc_1
 import grpc as _grpc
@@ -40,7 +42,7 @@ class MemoryServiceStub:
     Ids in requests are UUIDs in text form; there are no resource names, because the tenant is not part
     of an id. What belongs to another tenant is answered like what never existed.
 
-    Repeating calls: Write, Supersede, Erase and ReportUse take a `request_id`. Within 72 hours the
+    Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     same id with the same payload returns the response of the first call and does nothing else; with
     another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
     ids belong to one tenant. Set one on every such call, and repeat with the same one after
@@ -126,6 +128,45 @@ class MemoryServiceStub:
     Errors: NOT_FOUND (RECALL_NOT_FOUND), INVALID_ARGUMENT (MEMORY_NOT_IN_RECALL), ALREADY_EXISTS
     (REQUEST_ID_PAYLOAD_MISMATCH).
     """
+    Ingest: _grpc.UnaryUnaryMultiCallable[_ingest_pb2.IngestRequest, _ingest_pb2.IngestResponse]
+    """Takes in turns of a conversation: keeps them as TURN memories and turns them into candidate
+    memories. Permission: `write`. Each turn is taken in once: its session and number are its name, so
+    that repeating the call does no harm.
+
+    Errors: ALREADY_EXISTS (TURN_CONFLICT: the number was used for another text; REQUEST_ID_PAYLOAD_MISMATCH),
+    PERMISSION_DENIED (SOURCE_NOT_ALLOWED), UNIMPLEMENTED (an extractor that this server does not have).
+    """
+    StreamIngest: _grpc.StreamUnaryMultiCallable[_ingest_pb2.StreamIngestRequest, _ingest_pb2.StreamIngestResponse]
+    """As Ingest, for a conversation under way: any number of requests of one scope, answered once at the
+    end. Each request is stored when it arrives; after a broken stream repeat all of it. Permission:
+    `write`.
+
+    Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope.
+    """
+    GetIngest: _grpc.UnaryUnaryMultiCallable[_ingest_pb2.GetIngestRequest, _ingest_pb2.GetIngestResponse]
+    """Says how far an ingest has come. Permission: `write` or `recall`.
+
+    Errors: NOT_FOUND (INGEST_NOT_FOUND).
+    """
+    Restore: _grpc.UnaryUnaryMultiCallable[_correction_pb2.RestoreRequest, _correction_pb2.RestoreResponse]
+    """Makes a SUPERSEDED or ARCHIVED memory live again; what replaced it is SUPERSEDED by it. Permission:
+    `supersede`.
+
+    Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE).
+    """
+    Retract: _grpc.UnaryUnaryMultiCallable[_correction_pb2.RetractRequest, _correction_pb2.RetractResponse]
+    """Ends a memory that was true until now: its validity is closed and it is ARCHIVED; nothing replaces
+    it. Permission: `supersede`.
+
+    Errors: as for Supersede.
+    """
+    UndoWrite: _grpc.UnaryUnaryMultiCallable[_correction_pb2.UndoWriteRequest, _correction_pb2.UndoWriteResponse]
+    """Takes back a whole Write, Supersede or import by its request id: what it created is ARCHIVED, and
+    what it replaced is ACTIVE again. Permission: `supersede`.
+
+    Errors: NOT_FOUND (WRITE_NOT_FOUND), ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
+    (REQUEST_ID_PAYLOAD_MISMATCH).
+    """
     Audit: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.AuditRequest, _memory_service_pb2.AuditResponse]
     """Lists audit events, newest first, page by page. Permission: `audit`.
 
@@ -147,7 +188,7 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     Ids in requests are UUIDs in text form; there are no resource names, because the tenant is not part
     of an id. What belongs to another tenant is answered like what never existed.
 
-    Repeating calls: Write, Supersede, Erase and ReportUse take a `request_id`. Within 72 hours the
+    Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     same id with the same payload returns the response of the first call and does nothing else; with
     another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
     ids belong to one tenant. Set one on every such call, and repeat with the same one after
@@ -230,6 +271,45 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     Errors: NOT_FOUND (RECALL_NOT_FOUND), INVALID_ARGUMENT (MEMORY_NOT_IN_RECALL), ALREADY_EXISTS
     (REQUEST_ID_PAYLOAD_MISMATCH).
     """
+    Ingest: _aio.UnaryUnaryMultiCallable[_ingest_pb2.IngestRequest, _ingest_pb2.IngestResponse]  # type: ignore[assignment]
+    """Takes in turns of a conversation: keeps them as TURN memories and turns them into candidate
+    memories. Permission: `write`. Each turn is taken in once: its session and number are its name, so
+    that repeating the call does no harm.
+
+    Errors: ALREADY_EXISTS (TURN_CONFLICT: the number was used for another text; REQUEST_ID_PAYLOAD_MISMATCH),
+    PERMISSION_DENIED (SOURCE_NOT_ALLOWED), UNIMPLEMENTED (an extractor that this server does not have).
+    """
+    StreamIngest: _aio.StreamUnaryMultiCallable[_ingest_pb2.StreamIngestRequest, _ingest_pb2.StreamIngestResponse]  # type: ignore[assignment]
+    """As Ingest, for a conversation under way: any number of requests of one scope, answered once at the
+    end. Each request is stored when it arrives; after a broken stream repeat all of it. Permission:
+    `write`.
+
+    Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope.
+    """
+    GetIngest: _aio.UnaryUnaryMultiCallable[_ingest_pb2.GetIngestRequest, _ingest_pb2.GetIngestResponse]  # type: ignore[assignment]
+    """Says how far an ingest has come. Permission: `write` or `recall`.
+
+    Errors: NOT_FOUND (INGEST_NOT_FOUND).
+    """
+    Restore: _aio.UnaryUnaryMultiCallable[_correction_pb2.RestoreRequest, _correction_pb2.RestoreResponse]  # type: ignore[assignment]
+    """Makes a SUPERSEDED or ARCHIVED memory live again; what replaced it is SUPERSEDED by it. Permission:
+    `supersede`.
+
+    Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE).
+    """
+    Retract: _aio.UnaryUnaryMultiCallable[_correction_pb2.RetractRequest, _correction_pb2.RetractResponse]  # type: ignore[assignment]
+    """Ends a memory that was true until now: its validity is closed and it is ARCHIVED; nothing replaces
+    it. Permission: `supersede`.
+
+    Errors: as for Supersede.
+    """
+    UndoWrite: _aio.UnaryUnaryMultiCallable[_correction_pb2.UndoWriteRequest, _correction_pb2.UndoWriteResponse]  # type: ignore[assignment]
+    """Takes back a whole Write, Supersede or import by its request id: what it created is ARCHIVED, and
+    what it replaced is ACTIVE again. Permission: `supersede`.
+
+    Errors: NOT_FOUND (WRITE_NOT_FOUND), ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
+    (REQUEST_ID_PAYLOAD_MISMATCH).
+    """
     Audit: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.AuditRequest, _memory_service_pb2.AuditResponse]  # type: ignore[assignment]
     """Lists audit events, newest first, page by page. Permission: `audit`.
 
@@ -250,7 +330,7 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
     Ids in requests are UUIDs in text form; there are no resource names, because the tenant is not part
     of an id. What belongs to another tenant is answered like what never existed.
 
-    Repeating calls: Write, Supersede, Erase and ReportUse take a `request_id`. Within 72 hours the
+    Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     same id with the same payload returns the response of the first call and does nothing else; with
     another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
     ids belong to one tenant. Set one on every such call, and repeat with the same one after
@@ -377,6 +457,81 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         `recall`. May be called more than once for a recall; every report is recorded.
 
         Errors: NOT_FOUND (RECALL_NOT_FOUND), INVALID_ARGUMENT (MEMORY_NOT_IN_RECALL), ALREADY_EXISTS
+        (REQUEST_ID_PAYLOAD_MISMATCH).
+        """
+
+    @_abc_1.abstractmethod
+    def Ingest(
+        self,
+        request: _ingest_pb2.IngestRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_ingest_pb2.IngestResponse, _abc.Awaitable[_ingest_pb2.IngestResponse]]:
+        """Takes in turns of a conversation: keeps them as TURN memories and turns them into candidate
+        memories. Permission: `write`. Each turn is taken in once: its session and number are its name, so
+        that repeating the call does no harm.
+
+        Errors: ALREADY_EXISTS (TURN_CONFLICT: the number was used for another text; REQUEST_ID_PAYLOAD_MISMATCH),
+        PERMISSION_DENIED (SOURCE_NOT_ALLOWED), UNIMPLEMENTED (an extractor that this server does not have).
+        """
+
+    @_abc_1.abstractmethod
+    def StreamIngest(
+        self,
+        request_iterator: _MaybeAsyncIterator[_ingest_pb2.StreamIngestRequest],
+        context: _ServicerContext,
+    ) -> _typing.Union[_ingest_pb2.StreamIngestResponse, _abc.Awaitable[_ingest_pb2.StreamIngestResponse]]:
+        """As Ingest, for a conversation under way: any number of requests of one scope, answered once at the
+        end. Each request is stored when it arrives; after a broken stream repeat all of it. Permission:
+        `write`.
+
+        Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope.
+        """
+
+    @_abc_1.abstractmethod
+    def GetIngest(
+        self,
+        request: _ingest_pb2.GetIngestRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_ingest_pb2.GetIngestResponse, _abc.Awaitable[_ingest_pb2.GetIngestResponse]]:
+        """Says how far an ingest has come. Permission: `write` or `recall`.
+
+        Errors: NOT_FOUND (INGEST_NOT_FOUND).
+        """
+
+    @_abc_1.abstractmethod
+    def Restore(
+        self,
+        request: _correction_pb2.RestoreRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_correction_pb2.RestoreResponse, _abc.Awaitable[_correction_pb2.RestoreResponse]]:
+        """Makes a SUPERSEDED or ARCHIVED memory live again; what replaced it is SUPERSEDED by it. Permission:
+        `supersede`.
+
+        Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE).
+        """
+
+    @_abc_1.abstractmethod
+    def Retract(
+        self,
+        request: _correction_pb2.RetractRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_correction_pb2.RetractResponse, _abc.Awaitable[_correction_pb2.RetractResponse]]:
+        """Ends a memory that was true until now: its validity is closed and it is ARCHIVED; nothing replaces
+        it. Permission: `supersede`.
+
+        Errors: as for Supersede.
+        """
+
+    @_abc_1.abstractmethod
+    def UndoWrite(
+        self,
+        request: _correction_pb2.UndoWriteRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_correction_pb2.UndoWriteResponse, _abc.Awaitable[_correction_pb2.UndoWriteResponse]]:
+        """Takes back a whole Write, Supersede or import by its request id: what it created is ARCHIVED, and
+        what it replaced is ACTIVE again. Permission: `supersede`.
+
+        Errors: NOT_FOUND (WRITE_NOT_FOUND), ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
         (REQUEST_ID_PAYLOAD_MISMATCH).
         """
 
