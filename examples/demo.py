@@ -515,6 +515,16 @@ def _stop_database(home: Path) -> None:
             time.sleep(0.1)
 
 
+def _remove(home: Path) -> None:
+    """Remove everything; a PostgreSQL that was just being started writes on until it is stopped, too."""
+    for _ in range(100):
+        shutil.rmtree(home.parent, ignore_errors=True)
+        if not home.parent.exists():
+            return
+        _stop_database(home)
+        time.sleep(0.2)
+
+
 @contextlib.contextmanager
 def _told(story: Story) -> Iterator[None]:
     """Clean up whatever happens, Ctrl-C while cleaning up included."""
@@ -523,7 +533,7 @@ def _told(story: Story) -> Iterator[None]:
     finally:
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         _stop(story)
-        shutil.rmtree(story.home.parent, ignore_errors=True)
+        _remove(story.home)
         signal.signal(signal.SIGINT, before)
 
 
