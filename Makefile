@@ -68,6 +68,11 @@ test-security: install ## Run the security tests
 bench: install ## Run the benchmarks
 	$(BIN)/python tests/bench $(ARGS)
 
+.PHONY: bench-recall
+bench-recall: install ## Measure what Recall finds in conversations: make bench-recall DATA=<folder>
+	@test -n "$(DATA)" || { echo "Name the folder with the files: make bench-recall DATA=<folder>"; exit 2; }
+	$(BIN)/python tests/bench/quality "$(DATA)" $(ARGS)
+
 ##@ Develop
 
 .PHONY: format
