@@ -1,26 +1,50 @@
 """Generates the code from proto/: run by `make generate` with the interpreter of the tool venv.
 
+Installs the pinned plug-ins that it needs into .tools. A language whose toolchain is not there is left
+out with a note; in CI that is a failure.
+
 With --check nothing is written; the exit code is 1 when the checked-in code is not what the contract
 and the pinned tools give.
 """
 
 import argparse
 import filecmp
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
+import plugins
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / ".tools" / "venv" / "bin"
 
 SERVER = Path("server/muniment_server/_gen")
 CLIENT = Path("clients/python/muniment/v1")
+GO = Path("clients/go/munimentv1")
+TYPESCRIPT = Path("clients/typescript/src/gen")
+SERVICE_CONFIG = Path("proto/muniment/v1/muniment_grpc_service_config.json")
 
 PACKAGE = '"""Generated from proto/ by `make generate`. Do not edit."""\n'
+IGNORED = {"__pycache__"}
+
+
+@dataclass(frozen=True)
+class Target:
+    """One folder of generated code, nothing in it written by hand."""
+
+    folder: Path
+    make: Callable[[Path], None]
+    """Generates it below a folder that stands for the root of the repository."""
+    needs: Sequence[str] = ()
+    """Programs of its toolchain."""
+    install: Callable[[], None] = lambda: None
 
 
 def buf_generate(template: str, output: Path) -> None:
@@ -51,13 +75,40 @@ def make_packages(folder: Path) -> None:
         (directory / "__init__.py").write_text(PACKAGE, "utf-8")
 
 
-def generate(output: Path) -> None:
+def make_server(output: Path) -> None:
     buf_generate("buf.gen.server.yaml", output)
     move_imports(output / SERVER, "muniment_server._gen")
+    drop_empty_stubs(output / SERVER)
+    make_packages(output / SERVER)
+
+
+def make_python(output: Path) -> None:
     buf_generate("buf.gen.yaml", output)
-    for folder in (output / SERVER, output / CLIENT):
-        drop_empty_stubs(folder)
-        make_packages(folder)
+    drop_empty_stubs(output / CLIENT)
+    make_packages(output / CLIENT)
+
+
+def make_go(output: Path) -> None:
+    buf_generate("buf.gen.go.yaml", output)
+    shutil.copyfile(ROOT / SERVICE_CONFIG, output / GO / "service_config.json")
+
+
+def make_typescript(output: Path) -> None:
+    buf_generate("buf.gen.typescript.yaml", output)
+    config = json.dumps(json.loads((ROOT / SERVICE_CONFIG).read_text("utf-8")), indent=2)
+    (output / TYPESCRIPT / "service_config.ts").write_text(
+        f"// Generated from {SERVICE_CONFIG} by `make generate`. Do not edit.\n"
+        f"export const serviceConfig = {config} as const;\n",
+        "utf-8",
+    )
+
+
+TARGETS = (
+    Target(SERVER, make_server),
+    Target(CLIENT, make_python),
+    Target(GO, make_go, needs=("go",), install=plugins.install_go),
+    Target(TYPESCRIPT, make_typescript, needs=("node", "npm"), install=plugins.install_node),
+)
 
 
 def differences(made: Path, kept: Path) -> list[str]:
@@ -66,7 +117,7 @@ def differences(made: Path, kept: Path) -> list[str]:
         path.relative_to(side).as_posix()
         for side in (made, kept)
         for path in side.rglob("*")
-        if path.is_file() and path.suffix in {".py", ".pyi"}
+        if path.is_file() and not IGNORED.intersection(path.relative_to(side).parts)
     }
     return sorted(
         name
@@ -81,18 +132,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="compare only")
     check = parser.parse_args().check
-    with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder)
-        generate(output)
-        stale = False
-        for target in (SERVER, CLIENT):
+    stale = False
+    for target in TARGETS:
+        if absent := plugins.missing(*target.needs):
+            print(f"skipped {target.folder}: {absent} is not installed")
+            continue
+        target.install()
+        with tempfile.TemporaryDirectory() as folder:
+            output = Path(folder)
+            target.make(output)
             if check:
-                for name in differences(output / target, ROOT / target):
+                for name in differences(output / target.folder, ROOT / target.folder):
                     stale = True
-                    print(f"not up to date: {target / name}")
+                    print(f"not up to date: {target.folder / name}")
             else:
-                shutil.rmtree(ROOT / target, ignore_errors=True)
-                shutil.copytree(output / target, ROOT / target)
+                shutil.rmtree(ROOT / target.folder, ignore_errors=True)
+                shutil.copytree(output / target.folder, ROOT / target.folder)
     if stale:
         print("run `make generate` and commit the result")
     return int(stale)
