@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import plugins
+import service_config
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ROOT / ".tools" / "venv" / "bin"
@@ -29,6 +30,8 @@ SERVER = Path("server/muniment_server/_gen")
 CLIENT = Path("clients/python/muniment/v1")
 GO = Path("clients/go/munimentv1")
 TYPESCRIPT = Path("clients/typescript/src/gen")
+JAVA = Path("clients/java/src/main/java/dev/muniment/v1")
+RUST = Path("clients/rust/src/gen")
 SERVICE_CONFIG = Path("proto/muniment/v1/muniment_grpc_service_config.json")
 
 PACKAGE = '"""Generated from proto/ by `make generate`. Do not edit."""\n'
@@ -103,11 +106,25 @@ def make_typescript(output: Path) -> None:
     )
 
 
+def make_java(output: Path) -> None:
+    buf_generate("buf.gen.java.yaml", output)
+    config = service_config.java(json.loads((ROOT / SERVICE_CONFIG).read_text("utf-8")), SERVICE_CONFIG)
+    (output / JAVA / "ServiceConfig.java").write_text(config, "utf-8")
+
+
+def make_rust(output: Path) -> None:
+    buf_generate("buf.gen.rust.yaml", output)
+    config = service_config.rust(json.loads((ROOT / SERVICE_CONFIG).read_text("utf-8")), SERVICE_CONFIG)
+    (output / RUST / "service_config.rs").write_text(config, "utf-8")
+
+
 TARGETS = (
     Target(SERVER, make_server),
     Target(CLIENT, make_python),
     Target(GO, make_go, needs=("go",), install=plugins.install_go),
     Target(TYPESCRIPT, make_typescript, needs=("node", "npm"), install=plugins.install_node),
+    Target(JAVA, make_java, needs=("java", "mvn"), install=plugins.install_java),
+    Target(RUST, make_rust, needs=("cargo",), install=plugins.install_rust),
 )
 
 

@@ -1,6 +1,7 @@
 """Installs the pinned plug-ins of the generators into .tools, each once for each pin."""
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,12 @@ GO_PLUGINS = (
     "google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.10",
     "google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2",
 )
+
+# As old as the registry has them: generated code asks for a runtime at least as new as its generator.
+JAVA_PLUGINS = {
+    "protoc": "com.google.protobuf:protoc:4.31.1",
+    "protoc-gen-grpc-java": "io.grpc:protoc-gen-grpc-java:1.79.0",
+}
 
 
 def missing(*programs: str) -> str | None:
@@ -59,3 +66,51 @@ def install_node() -> None:
         shutil.copyfile(ROOT / "tools/node" / name, folder / name)
     run("npm", "ci", "--no-audit", "--no-fund", cwd=folder)
     stamp.write_text(pins, "utf-8")
+
+
+def _maven_platform() -> str:
+    system = {"Darwin": "osx", "Windows": "windows"}.get(platform.system(), "linux")
+    machine = "aarch_64" if platform.machine().lower() in ("arm64", "aarch64") else "x86_64"
+    return f"{system}-{machine}"
+
+
+def install_java() -> None:
+    """protoc and protoc-gen-grpc-java into .tools/java."""
+    folder = TOOLS / "java"
+    classifier = _maven_platform()
+    pins = "\n".join([*JAVA_PLUGINS.values(), classifier])
+    stamp = folder / ".installed"
+    if _pinned(stamp, pins):
+        return
+    for name, artifact in JAVA_PLUGINS.items():
+        run(
+            "mvn",
+            "--batch-mode",
+            "org.apache.maven.plugins:maven-dependency-plugin:3.11.0:copy",
+            f"-Dartifact={artifact}:exe:{classifier}",
+            f"-DoutputDirectory={folder}",
+            "-Dmdep.stripVersion=true",
+            "-Dmdep.stripClassifier=true",
+            "-Dmdep.overWriteReleases=true",
+        )
+        program = (folder / f"{name}.exe").replace(folder / name)
+        program.chmod(0o755)
+    stamp.write_text(pins, "utf-8")
+
+
+def install_rust() -> None:
+    """The generator of clients/rust, with what Cargo.lock pins, into .tools/rust/bin."""
+    name = "protoc-gen-muniment-rust"
+    # Cargo itself sees whether there is anything to do; the folder is shared with the client's build.
+    run(
+        "cargo",
+        "build",
+        "--quiet",
+        "--locked",
+        "--package=muniment-generator",
+        cwd=ROOT / "clients/rust",
+        CARGO_TARGET_DIR=str(ROOT / "clients/rust/target"),
+    )
+    folder = TOOLS / "rust" / "bin"
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(ROOT / "clients/rust/target/debug" / name, folder / name)

@@ -1,0 +1,1 @@
+//! Rust client of Muniment, the memory service for agent fleets.
