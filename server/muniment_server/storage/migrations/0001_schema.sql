@@ -203,6 +203,36 @@ CREATE TABLE erasure (
 );
 CREATE INDEX erasure_pending_idx ON erasure (tenant_id, create_time) WHERE state = 1;
 
+-- What a tenant set for itself and what its agents may see. One mac under the tenant's key covers all
+-- rows of both tables, so that none can be changed, taken away or added behind the service's back.
+CREATE TABLE tenant_policy (
+    tenant_id   uuid        NOT NULL,
+    revision    bigint      NOT NULL,
+    mac         bytea       NOT NULL,
+    update_time timestamptz NOT NULL,
+    CONSTRAINT tenant_policy_pkey PRIMARY KEY (tenant_id),
+    CONSTRAINT tenant_policy_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenant (tenant_id)
+);
+
+CREATE TABLE tenant_setting (
+    tenant_id   uuid        NOT NULL,
+    name        text        NOT NULL,
+    value       jsonb       NOT NULL,
+    update_time timestamptz NOT NULL,
+    CONSTRAINT tenant_setting_pkey PRIMARY KEY (tenant_id, name),
+    CONSTRAINT tenant_setting_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenant (tenant_id)
+);
+
+-- `view_ct` is encrypted: it names spaces.
+CREATE TABLE agent_view (
+    tenant_id   uuid        NOT NULL,
+    agent       text        NOT NULL,
+    view_ct     text        NOT NULL,
+    update_time timestamptz NOT NULL,
+    CONSTRAINT agent_view_pkey PRIMARY KEY (tenant_id, agent),
+    CONSTRAINT agent_view_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenant (tenant_id)
+);
+
 -- Audit: events are written with the act, chained afterwards in batches ------------------------
 
 CREATE TABLE audit_event (
@@ -279,7 +309,7 @@ DECLARE name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY['scope', 'memory', 'memory_revision', 'tombstone', 'memory_embedding', 'posting',
         'idempotency', 'erasure', 'audit_event', 'audit_queue', 'audit_chain', 'audit_checkpoint',
-        'audit_memory', 'audit_head']
+        'audit_memory', 'audit_head', 'tenant_policy', 'tenant_setting', 'agent_view']
     LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', name);
@@ -319,6 +349,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency TO muniment_app;
 GRANT SELECT, INSERT ON tombstone, audit_event TO muniment_app;
 GRANT SELECT, INSERT ON audit_queue TO muniment_app;
 GRANT SELECT ON audit_chain, audit_checkpoint, audit_memory, audit_head TO muniment_app;
+GRANT SELECT ON tenant_policy, tenant_setting, agent_view TO muniment_app, muniment_maintenance;
 
 GRANT SELECT ON instance, embedding_model, tenant TO muniment_maintenance;
 GRANT SELECT ON scope, memory, memory_revision, tombstone, memory_embedding, posting, erasure, audit_event
