@@ -65,4 +65,14 @@ def _details(done: Administered) -> dict[str, Any]:
         "agent": done.agent,
         "expire_time": to_micros(done.expire_time) if done.expire_time else None,
         "master_key_id": done.master_key_id or None,
+        **(
+            {
+                "setting": done.setting or None,
+                "value": done.value or None,
+                "policy_revision": done.policy_revision,
+                "policy_digest": done.policy_digest.hex(),
+            }
+            if done.policy_revision
+            else {}
+        ),
     }

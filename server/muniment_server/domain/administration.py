@@ -16,11 +16,13 @@ class AdministrativeAct(IntEnum):
     API_KEY_REVOKED = 3
     MASTER_KEY_REWRAPPED = 4
     MASTER_KEY_RETIRED = 5
+    SETTING_CHANGED = 6
+    VIEW_CHANGED = 7
 
 
 @dataclass(frozen=True, slots=True)
 class Administered:
-    """One act, and the API key or master key that it was about.
+    """One act, and the API key, master key, setting or agent that it was about.
 
     `subject` is the label of the only subject that the API key may act for; it never reaches the trail, which
     names the subject's scope.
@@ -36,3 +38,8 @@ class Administered:
     agent: str | None = None
     expire_time: datetime | None = None
     master_key_id: str = ""
+    setting: str = ""
+    value: str = ""
+    """As JSON; empty: back to the default, or no bounds any more."""
+    policy_revision: int = 0
+    policy_digest: bytes = b""

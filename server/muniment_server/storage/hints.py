@@ -28,6 +28,8 @@ class HintKind(StrEnum):
     """ids: public id of the API key."""
     KEYS_DESTROYED = "keys_destroyed"
     """ids: tenant_id, scope_id."""
+    POLICY_CHANGED = "policy_changed"
+    """ids: tenant_id."""
     MISSED = "missed"
     """The connection was down for a while: drop everything. Made by the listener, never sent."""
 
