@@ -16,7 +16,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "clients" / "python" / "muniment"
-MODULES = ("audit", "calls", "client", "connect", "model_call", "pages")
+MODULES = (
+    "audit",
+    "calls",
+    "client",
+    "connect",
+    "conversations",
+    "corrections",
+    "model_call",
+    "pages",
+    "subjects",
+)
 
 NAMES = {
     "_async": "_sync",
@@ -27,6 +37,8 @@ NAMES = {
     "AsyncIterator": "Iterator",
     "AuditServiceAsyncStub": "AuditServiceStub",
     "MemoryServiceAsyncStub": "MemoryServiceStub",
+    "ReviewServiceAsyncStub": "ReviewServiceStub",
+    "SubjectServiceAsyncStub": "SubjectServiceStub",
 }
 # What the linter would write shorter in code that was made, not written.
 LINT = "# ruff: noqa: C416, RUF100, SIM117, UP028"

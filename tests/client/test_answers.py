@@ -16,11 +16,15 @@ from client.peer import Peer
 from muniment import _decode, _decode_audit
 from muniment.v1 import (
     audit_pb2,
+    correction_pb2,
     erasure_pb2,
     error_reason_pb2,
+    ingest_pb2,
     memory_pb2,
     memory_service_pb2,
     recall_pb2,
+    review_pb2,
+    subject_pb2,
     write_pb2,
 )
 
@@ -243,6 +247,11 @@ def test_property_of_an_unknown_type_is_left_out() -> None:
 
 # --- the contract ---------------------------------------------------------------------------------
 
+MODULES = (
+    audit_pb2, correction_pb2, erasure_pb2, ingest_pb2, memory_pb2, recall_pb2, review_pb2, subject_pb2,
+    write_pb2,
+)  # fmt: skip
+
 
 @pytest.mark.parametrize(
     "enum",
@@ -253,7 +262,7 @@ def test_property_of_an_unknown_type_is_left_out() -> None:
     ],
 )
 def test_enums_are_those_of_the_contract(enum: Any) -> None:
-    modules = (audit_pb2, erasure_pb2, memory_pb2, recall_pb2, write_pb2)
+    modules = MODULES
     [wire] = {getattr(module, enum.__name__) for module in modules if hasattr(module, enum.__name__)}
     prefix = wire.keys()[0].removesuffix("UNSPECIFIED")
     assert {member.name: member.value for member in enum} == {
@@ -283,9 +292,19 @@ MESSAGES: list[tuple[type, Any]] = [
     (muniment.Superseded, memory_service_pb2.SupersedeResponse),
     (muniment.MemoryHistory, memory_service_pb2.GetMemoryResponse),
     (muniment.UseReported, memory_service_pb2.ReportUseResponse),
+    (muniment.Ingested, ingest_pb2.IngestResponse),
+    (muniment.Ingested, ingest_pb2.StreamIngestResponse),
+    (muniment.IngestStatus, ingest_pb2.GetIngestResponse),
+    (muniment.Restored, correction_pb2.RestoreResponse),
+    (muniment.Retracted, correction_pb2.RetractResponse),
+    (muniment.Undone, correction_pb2.UndoWriteResponse),
+    (muniment.ReviewDecisionMade, review_pb2.DecideReviewResponse),
+    (muniment.ConsentSet, subject_pb2.SetConsentResponse),
+    (muniment.SubjectDescription, subject_pb2.DescribeSubjectResponse),
+    (muniment.Written, subject_pb2.ImportMemoriesResponse),
     *(
         (getattr(muniment, name), module.DESCRIPTOR.message_types_by_name[name]._concrete_class)
-        for module in (audit_pb2, erasure_pb2, memory_pb2, recall_pb2, write_pb2)
+        for module in MODULES
         for name in module.DESCRIPTOR.message_types_by_name
         if name in muniment.__all__
     ),

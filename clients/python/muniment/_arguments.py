@@ -34,6 +34,9 @@ class ItemFields(TypedDict, total=False):
     validity: Validity | Interval | None
     expires: datetime | timedelta | None
     embedding: Embedding | None
+    speaker: str
+    turn_number: int | None
+    force: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,12 @@ class WriteItem:
     """When recalls begin to leave it out: an instant, or how long after the write. None: never."""
     embedding: Embedding | None = None
     """The vector of the content, if it was computed already; None: the server computes it."""
+    speaker: str = ""
+    """Who spoke, for a turn or a quotation; at most 128 characters, encrypted with the text."""
+    turn_number: int | None = None
+    """Place of a turn in its session."""
+    force: bool = False
+    """Store it even if its importance lies below the tenant's threshold."""
 
 
 @dataclass(frozen=True, slots=True)

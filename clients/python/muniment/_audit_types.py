@@ -9,15 +9,22 @@ from muniment._enums import (
     AdministrativeAct,
     AuditAction,
     AuditOutcome,
+    ConsentLevel,
     ErasureReason,
     ErasureTargetKind,
+    ExtractionFallback,
+    Extractor,
+    Fusion,
+    IngestState,
     MemoryKind,
+    MemoryState,
+    ReviewDecision,
     SourceType,
     TrustLevel,
     UseOutcome,
     WriteOutcome,
 )
-from muniment._types import Degradation, ErasureCounts, LeftOut, LegScore, Scope
+from muniment._types import Degradation, ErasureCounts, LeftOut, LegScore, NearMiss, Scope, ScoreFactor
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +91,7 @@ class RecalledMemory:
     score: float
     packed: bool
     leg_scores: tuple[LegScore, ...]
+    factors: tuple[ScoreFactor, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +110,8 @@ class MemoriesRecalled:
     packed_tokens: int
     tokenizer: str
     embedding_model: str
+    near_misses: tuple[NearMiss, ...]
+    fusion: Fusion
     query_digest: bytes
 
 
@@ -169,6 +179,55 @@ class Administered:
     master_key_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class ConversationIngested:
+    """Details of an ingest, or of the extraction that follows it."""
+
+    ingest_id: str
+    state: IngestState
+    items: tuple[WrittenMemory, ...]
+    extractor: Extractor
+    fallback: ExtractionFallback
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectedMemory:
+    """One memory that was put back, ended or taken back."""
+
+    memory_id: str
+    revision: int
+    state: MemoryState
+
+
+@dataclass(frozen=True, slots=True)
+class MemoriesCorrected:
+    """Details of a restore, a retraction or an undone write."""
+
+    memories: tuple[CorrectedMemory, ...]
+    write_request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewDecided:
+    """Details of a decided review."""
+
+    memory_id: str
+    revision: int
+    decision: ReviewDecision
+    superseded_memory_id: str
+    trust: TrustLevel
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentChanged:
+    """Details of a change of consent."""
+
+    level: ConsentLevel
+    necessary_kinds: tuple[MemoryKind, ...]
+    session_forgotten: bool
+    erasure_id: str
+
+
 AuditDetails: TypeAlias = (
     MemoryWritten
     | MemorySuperseded
@@ -180,6 +239,10 @@ AuditDetails: TypeAlias = (
     | IntegrityViolation
     | RestoreDeclared
     | Administered
+    | ConversationIngested
+    | MemoriesCorrected
+    | ReviewDecided
+    | ConsentChanged
 )
 
 

@@ -5,16 +5,19 @@ from opentelemetry.trace import SpanContext
 
 from muniment._enums import (
     DegradationReason,
+    Difference,
     EmbeddingState,
     ErasureReason,
     ErasureState,
     ErasureTargetKind,
+    GateVerdict,
     KeptItem,
     KeptReason,
     LeftOutReason,
     MemoryKind,
     MemoryState,
     RecallStage,
+    Relation,
     RetrievalLeg,
     SourceType,
     TrustLevel,
@@ -26,17 +29,20 @@ from muniment._types import (
     ErasureCounts,
     ErasureKept,
     ErasureReceipt,
+    GateFinding,
     LeftOut,
     LegScore,
     Memory,
     MemoryHistory,
     MemoryRevision,
+    NearMiss,
     PackedContext,
     PossibleConflict,
     Provenance,
     RankedMemory,
     Recalled,
     Scope,
+    ScoreFactor,
     Superseded,
     UseReported,
     Validity,
@@ -50,6 +56,7 @@ from muniment.v1 import (
     memory_pb2,
     memory_service_pb2,
     recall_pb2,
+    subject_pb2,
     write_pb2,
 )
 
@@ -70,7 +77,8 @@ def scope(message: memory_pb2.Scope) -> Scope:
     )
 
 
-def _provenance(message: memory_pb2.Provenance) -> Provenance:
+def provenance(message: memory_pb2.Provenance) -> Provenance:
+    """Who said it."""
     return Provenance(
         source_type=SourceType(message.source_type),
         source_ref=message.source_ref,
@@ -80,6 +88,11 @@ def _provenance(message: memory_pb2.Provenance) -> Provenance:
         author=message.author,
         agent=message.agent,
     )
+
+
+def validity(message: memory_pb2.Validity) -> Validity:
+    """When it is true in the world."""
+    return Validity(instant(message, "start_time"), instant(message, "end_time"))
 
 
 def memory(message: memory_pb2.Memory) -> Memory:
@@ -97,10 +110,11 @@ def memory(message: memory_pb2.Memory) -> Memory:
         tags=tuple(message.tags),
         properties={key: value for key, value in values.items() if value is not None},
         attributes=plain_struct(message.attributes) if message.HasField("attributes") else None,
-        provenance=_provenance(message.provenance),
-        validity=Validity(instant(message.validity, "start_time"), instant(message.validity, "end_time"))
-        if message.HasField("validity")
-        else None,
+        speaker=message.speaker,
+        turn_number=message.turn_number if message.HasField("turn_number") else None,
+        provenance=provenance(message.provenance),
+        validity=validity(message.validity) if message.HasField("validity") else None,
+        marks=tuple(message.marks),
         create_time=instant(message, "create_time"),
         update_time=instant(message, "update_time"),
         expire_time=instant(message, "expire_time"),
@@ -109,6 +123,7 @@ def memory(message: memory_pb2.Memory) -> Memory:
         superseded_by=message.superseded_by,
         reinforcement_count=message.reinforcement_count,
         reinforce_time=instant(message, "reinforce_time"),
+        embedding_state=EmbeddingState(message.embedding_state),
     )
 
 
@@ -125,27 +140,47 @@ def history(message: memory_service_pb2.GetMemoryResponse) -> MemoryHistory:
     )
 
 
-def _conflicts(
-    message: write_pb2.WriteResult | memory_service_pb2.SupersedeResponse,
-) -> tuple[PossibleConflict, ...]:
-    return tuple(PossibleConflict(each.memory_id, each.similarity) for each in message.possible_conflicts)
+def score_factor(message: write_pb2.ScoreFactor) -> ScoreFactor:
+    """A named number of a score."""
+    return ScoreFactor(message.name, message.value, message.weight, message.contribution)
 
 
-def written(message: memory_service_pb2.WriteResponse) -> Written:
-    """The answer to a write."""
+def _finding(message: write_pb2.GateFinding) -> GateFinding:
+    return GateFinding(message.gate, message.rule, GateVerdict(message.verdict), message.count)
+
+
+def possible_conflict(message: write_pb2.PossibleConflict) -> PossibleConflict:
+    """A near memory."""
+    return PossibleConflict(
+        memory_id=message.memory_id,
+        similarity=message.similarity,
+        differences=tuple(map(Difference, message.differences)),
+        relation=Relation(message.relation),
+        confidence=message.confidence,
+    )
+
+
+def write_result(message: write_pb2.WriteResult) -> WriteResult:
+    """What became of one item."""
+    return WriteResult(
+        memory=memory(message.memory) if message.HasField("memory") else None,
+        outcome=WriteOutcome(message.outcome),
+        superseded_memory_id=message.superseded_memory_id,
+        embedding_state=EmbeddingState(message.embedding_state),
+        possible_conflicts=tuple(map(possible_conflict, message.possible_conflicts)),
+        rule=message.rule,
+        explanation=message.explanation,
+        findings=tuple(map(_finding, message.findings)),
+        importance_factors=tuple(map(score_factor, message.importance_factors)),
+    )
+
+
+def written(
+    message: memory_service_pb2.WriteResponse | subject_pb2.ImportMemoriesResponse,
+) -> Written:
+    """The answer to a write or an import."""
     return Written(
-        results=tuple(
-            WriteResult(
-                memory=memory(each.memory) if each.HasField("memory") else None,
-                outcome=WriteOutcome(each.outcome),
-                superseded_memory_id=each.superseded_memory_id,
-                embedding_state=EmbeddingState(each.embedding_state),
-                possible_conflicts=_conflicts(each),
-                rule=each.rule,
-                explanation=each.explanation,
-            )
-            for each in message.results
-        ),
+        results=tuple(map(write_result, message.results)),
         consistency_token=token(message.consistency_token),
         request_id=message.request_id,
     )
@@ -158,9 +193,11 @@ def superseded(message: memory_service_pb2.SupersedeResponse) -> Superseded:
         memory=memory(message.memory) if message.HasField("memory") else None,
         outcome=WriteOutcome(message.outcome),
         embedding_state=EmbeddingState(message.embedding_state),
-        possible_conflicts=_conflicts(message),
+        possible_conflicts=tuple(map(possible_conflict, message.possible_conflicts)),
         rule=message.rule,
         explanation=message.explanation,
+        findings=tuple(map(_finding, message.findings)),
+        importance_factors=tuple(map(score_factor, message.importance_factors)),
         consistency_token=token(message.consistency_token),
         request_id=message.request_id,
     )
@@ -169,6 +206,17 @@ def superseded(message: memory_service_pb2.SupersedeResponse) -> Superseded:
 def leg_score(message: recall_pb2.LegScore) -> LegScore:
     """What one leg contributed."""
     return LegScore(RetrievalLeg(message.leg), message.rank, message.raw_score, message.contribution)
+
+
+def near_miss(message: recall_pb2.NearMiss) -> NearMiss:
+    """A candidate that is not in the answer."""
+    return NearMiss(
+        memory_id=message.memory_id,
+        score=message.score,
+        reason=LeftOutReason(message.reason),
+        leg_scores=tuple(map(leg_score, message.leg_scores)),
+        factors=tuple(map(score_factor, message.factors)),
+    )
 
 
 def left_out(message: recall_pb2.LeftOut) -> LeftOut:
@@ -197,6 +245,7 @@ def recalled(message: memory_service_pb2.RecallResponse, span: SpanContext | Non
                 score=each.score,
                 packed=each.packed,
                 leg_scores=tuple(map(leg_score, each.leg_scores)),
+                factors=tuple(map(score_factor, each.factors)),
             )
             for each in message.memories
         ),
@@ -210,6 +259,7 @@ def recalled(message: memory_service_pb2.RecallResponse, span: SpanContext | Non
         seal_broken_memory_ids=tuple(message.seal_broken_memory_ids),
         applied_min_score=message.applied_min_score,
         applied_limit=message.applied_limit,
+        near_misses=tuple(map(near_miss, message.near_misses)),
         consistency_token=token(message.consistency_token),
         trace_id=message.trace_id,
         read_time=instant(message, "read_time"),

@@ -9,11 +9,15 @@ from muniment._audit_types import (
     AuditCheckpoint,
     AuditDetails,
     AuditEvent,
+    ConsentChanged,
+    ConversationIngested,
+    CorrectedMemory,
     ExportedEvent,
     ExportHeader,
     ExportPart,
     ExportTrailer,
     IntegrityViolation,
+    MemoriesCorrected,
     MemoriesRead,
     MemoriesRecalled,
     MemoriesUsed,
@@ -23,19 +27,27 @@ from muniment._audit_types import (
     RecalledMemory,
     RecallReceipt,
     RestoreDeclared,
+    ReviewDecided,
     SigningKey,
     UseReport,
     WrittenMemory,
 )
-from muniment._decode import degradation, erasure_counts, left_out, leg_score, scope
+from muniment._decode import degradation, erasure_counts, left_out, leg_score, near_miss, scope, score_factor
 from muniment._enums import (
     ActorKind,
     AdministrativeAct,
     AuditAction,
     AuditOutcome,
+    ConsentLevel,
     ErasureReason,
     ErasureTargetKind,
+    ExtractionFallback,
+    Extractor,
+    Fusion,
+    IngestState,
     MemoryKind,
+    MemoryState,
+    ReviewDecision,
     SourceType,
     TrustLevel,
     UseOutcome,
@@ -82,6 +94,7 @@ def _recalled(message: audit_pb2.MemoriesRecalled) -> MemoriesRecalled:
                 score=each.score,
                 packed=each.packed,
                 leg_scores=tuple(map(leg_score, each.leg_scores)),
+                factors=tuple(map(score_factor, each.factors)),
             )
             for each in message.memories
         ),
@@ -95,6 +108,8 @@ def _recalled(message: audit_pb2.MemoriesRecalled) -> MemoriesRecalled:
         packed_tokens=message.packed_tokens,
         tokenizer=message.tokenizer,
         embedding_model=message.embedding_model,
+        near_misses=tuple(map(near_miss, message.near_misses)),
+        fusion=Fusion(message.fusion),
         query_digest=message.query_digest,
     )
 
@@ -136,6 +151,45 @@ def _administered(message: audit_pb2.Administered) -> Administered:
     )
 
 
+def _ingested(message: audit_pb2.ConversationIngested) -> ConversationIngested:
+    return ConversationIngested(
+        ingest_id=message.ingest_id,
+        state=IngestState(message.state),
+        items=tuple(map(_written_memory, message.items)),
+        extractor=Extractor(message.extractor),
+        fallback=ExtractionFallback(message.fallback),
+    )
+
+
+def _corrected(message: audit_pb2.MemoriesCorrected) -> MemoriesCorrected:
+    return MemoriesCorrected(
+        memories=tuple(
+            CorrectedMemory(each.memory_id, each.revision, MemoryState(each.state))
+            for each in message.memories
+        ),
+        write_request_id=message.write_request_id,
+    )
+
+
+def _decided(message: audit_pb2.ReviewDecided) -> ReviewDecided:
+    return ReviewDecided(
+        memory_id=message.memory_id,
+        revision=message.revision,
+        decision=ReviewDecision(message.decision),
+        superseded_memory_id=message.superseded_memory_id,
+        trust=TrustLevel(message.trust),
+    )
+
+
+def _consent(message: audit_pb2.ConsentChanged) -> ConsentChanged:
+    return ConsentChanged(
+        level=ConsentLevel(message.level),
+        necessary_kinds=tuple(map(MemoryKind, message.necessary_kinds)),
+        session_forgotten=message.session_forgotten,
+        erasure_id=message.erasure_id,
+    )
+
+
 def _details(event: audit_pb2.AuditEvent) -> AuditDetails | None:
     match event.WhichOneof("details"):
         case "memory_written":
@@ -162,6 +216,14 @@ def _details(event: audit_pb2.AuditEvent) -> AuditDetails | None:
             return RestoreDeclared(declared.anchored_sequence, declared.restored_sequence, declared.reference)
         case "administered":
             return _administered(event.administered)
+        case "conversation_ingested":
+            return _ingested(event.conversation_ingested)
+        case "memories_corrected":
+            return _corrected(event.memories_corrected)
+        case "review_decided":
+            return _decided(event.review_decided)
+        case "consent_changed":
+            return _consent(event.consent_changed)
     return None
 
 

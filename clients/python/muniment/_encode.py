@@ -11,6 +11,7 @@ from muniment._enums import (
     AuditAction,
     AuditOutcome,
     ErasureReason,
+    Fusion,
     MemoryKind,
     MemoryView,
     RetrievalLeg,
@@ -116,6 +117,9 @@ def item(given: str | WriteItem, fields: ItemFields, field: str) -> write_pb2.Wr
         slot=text(given.slot, f"{field}.slot"),
         content=text(given.content, f"{field}.content"),
         tags=texts(given.tags, f"{field}.tags"),
+        speaker=text(given.speaker, f"{field}.speaker"),
+        turn_number=given.turn_number,
+        force=given.force,
     )
     for key, value in (given.properties or {}).items():
         name = text(key, f"a key of {field}.properties")
@@ -172,6 +176,11 @@ def recall(
     view: MemoryView | str | None,
     query_embedding: Embedding | None,
     explain: bool,
+    near_misses: int,
+    as_of: datetime | None,
+    reference_time: datetime | None,
+    time_zone: str,
+    fusion: Fusion | str | None,
 ) -> memory_service_pb2.RecallRequest:
     """Request of Recall, without consistency."""
     request = memory_service_pb2.RecallRequest(
@@ -182,7 +191,15 @@ def recall(
         min_score=min_score,
         token_budget=token_budget,
         explain=explain,
+        near_miss_limit=near_misses,
+        time_zone=text(time_zone, "time_zone"),
     )
+    if fusion is not None:
+        request.fusion = enum(Fusion, fusion, "fusion")
+    if as_of is not None:
+        request.as_of_time.CopyFrom(timestamp(as_of, "as_of_time"))
+    if reference_time is not None:
+        request.reference_time.CopyFrom(timestamp(reference_time, "reference_time"))
     if filter is not None:
         request.filter.CopyFrom(filter.message())
     if view is not None:

@@ -122,6 +122,8 @@ class RetrievalLeg(OpenEnum):
     SLOT = 3
     ENTITY = 4
     TIME = 5
+    NEIGHBOUR = 6
+    SESSION = 7
 
 
 class RecallStage(OpenEnum):
@@ -228,6 +230,16 @@ class AuditAction(OpenEnum):
     LIST_MEMORIES = 7
     GET_ERASURE = 8
     READ_AUDIT = 9
+    INGEST = 10
+    RESTORE_MEMORY = 11
+    RETRACT = 12
+    UNDO_WRITE = 13
+    DECIDE_REVIEW = 14
+    LIST_REVIEWS = 15
+    SET_CONSENT = 16
+    DESCRIBE_SUBJECT = 17
+    EXPORT_MEMORIES = 18
+    IMPORT_MEMORIES = 19
     MAINTENANCE = 20
     INTEGRITY_CHECK = 21
     RESTORE = 22
@@ -273,6 +285,123 @@ class UseOutcome(OpenEnum):
     HARMFUL = 3
 
 
+class Fusion(OpenEnum):
+    """How the legs' findings become one order."""
+
+    UNSPECIFIED = 0
+    SCORE = 1
+    RRF = 2
+
+
+class GateVerdict(OpenEnum):
+    """What a gate did about something that it found."""
+
+    UNSPECIFIED = 0
+    ALLOWED = 1
+    MARKED = 2
+    REDACTED = 3
+    REVIEW = 4
+    QUARANTINED = 5
+    DROPPED = 6
+
+
+class Relation(OpenEnum):
+    """How two statements relate, by the word of a judge."""
+
+    UNSPECIFIED = 0
+    REINFORCES = 1
+    CONTRADICTS = 2
+    REFINES = 3
+    UNRELATED = 4
+
+
+class Difference(OpenEnum):
+    """In what two near statements differ."""
+
+    UNSPECIFIED = 0
+    NUMBER = 1
+    NAME = 2
+    DATE = 3
+    UNIT = 4
+    NEGATION = 5
+
+
+class UndoOutcome(OpenEnum):
+    """What undoing a write did to one memory."""
+
+    UNSPECIFIED = 0
+    ARCHIVED = 1
+    RESTORED = 2
+    LEFT = 3
+
+
+class TurnRole(OpenEnum):
+    """Who speaks in a turn."""
+
+    UNSPECIFIED = 0
+    USER = 1
+    AGENT = 2
+    TOOL = 3
+    OTHER = 4
+
+
+class ExtractionMode(OpenEnum):
+    """When candidate memories are made of turns."""
+
+    UNSPECIFIED = 0
+    SYNC = 1
+    QUEUED = 2
+    NONE = 3
+
+
+class Extractor(OpenEnum):
+    """Who makes candidate memories of turns."""
+
+    UNSPECIFIED = 0
+    RULES = 1
+    LLM = 2
+    HYBRID = 3
+
+
+class IngestState(OpenEnum):
+    """How far an ingest has come."""
+
+    UNSPECIFIED = 0
+    QUEUED = 1
+    RUNNING = 2
+    DONE = 3
+    FAILED = 4
+    STORED = 5
+    REFUSED = 6
+
+
+class ExtractionFallback(OpenEnum):
+    """Why another extractor than the one asked for did the work."""
+
+    UNSPECIFIED = 0
+    LLM_UNAVAILABLE = 1
+    LLM_TIMEOUT = 2
+    LLM_INVALID_ANSWER = 3
+
+
+class ReviewDecision(OpenEnum):
+    """What a reviewer decides."""
+
+    UNSPECIFIED = 0
+    APPROVE = 1
+    EDIT = 2
+    REJECT = 3
+
+
+class ConsentLevel(OpenEnum):
+    """How much may be remembered about a subject."""
+
+    UNSPECIFIED = 0
+    ALL = 1
+    NECESSARY = 2
+    NONE = 3
+
+
 class ErrorReason(StrEnum):
     """The reasons of errors; `MunimentError.reason` equals one of them, or is a newer one."""
 
@@ -289,9 +418,12 @@ class ErrorReason(StrEnum):
     CONSISTENCY_TOKEN_EXPIRED = "CONSISTENCY_TOKEN_EXPIRED"  # noqa: S105
     EMBEDDING_MODEL_MISMATCH = "EMBEDDING_MODEL_MISMATCH"
     MEMORY_NOT_IN_RECALL = "MEMORY_NOT_IN_RECALL"
+    CONTENT_REFUSED = "CONTENT_REFUSED"
     MEMORY_NOT_FOUND = "MEMORY_NOT_FOUND"
     RECALL_NOT_FOUND = "RECALL_NOT_FOUND"
     ERASURE_NOT_FOUND = "ERASURE_NOT_FOUND"
+    INGEST_NOT_FOUND = "INGEST_NOT_FOUND"
+    WRITE_NOT_FOUND = "WRITE_NOT_FOUND"
     REQUEST_ID_PAYLOAD_MISMATCH = "REQUEST_ID_PAYLOAD_MISMATCH"
     REVISION_CONFLICT = "REVISION_CONFLICT"
     MEMORY_SUPERSEDED = "MEMORY_SUPERSEDED"
@@ -299,6 +431,9 @@ class ErrorReason(StrEnum):
     MEMORY_NOT_ACTIVE = "MEMORY_NOT_ACTIVE"
     SLOT_CONFLICT = "SLOT_CONFLICT"
     TRANSACTION_CONFLICT = "TRANSACTION_CONFLICT"
+    TURN_CONFLICT = "TURN_CONFLICT"
+    MEMORY_NOT_RESTORABLE = "MEMORY_NOT_RESTORABLE"
+    REVIEW_NOT_PENDING = "REVIEW_NOT_PENDING"
     QUOTA_EXCEEDED = "QUOTA_EXCEEDED"
     OVERLOADED = "OVERLOADED"
     DATABASE_UNAVAILABLE = "DATABASE_UNAVAILABLE"

@@ -11,16 +11,19 @@ from opentelemetry.trace import Span, SpanContext
 from muniment import _tracing
 from muniment._enums import (
     DegradationReason,
+    Difference,
     EmbeddingState,
     ErasureReason,
     ErasureState,
     ErasureTargetKind,
+    GateVerdict,
     KeptItem,
     KeptReason,
     LeftOutReason,
     MemoryKind,
     MemoryState,
     RecallStage,
+    Relation,
     RetrievalLeg,
     SourceType,
     TrustLevel,
@@ -95,8 +98,14 @@ class Memory:
     properties: Mapping[str, PropertyScalar] = field(hash=False)
     attributes: Mapping[str, object] | None = field(hash=False)
     """The caller's own data; None in the BASIC view or when there are none."""
+    speaker: str
+    """Who spoke, for a turn or a quotation; empty in the BASIC view."""
+    turn_number: int | None
+    """Place of a turn in its session."""
     provenance: Provenance
     validity: Validity | None
+    marks: tuple[str, ...]
+    """Rules of the gates that found it suspicious when it was written."""
     create_time: datetime | None
     update_time: datetime | None
     expire_time: datetime | None
@@ -105,6 +114,7 @@ class Memory:
     superseded_by: str
     reinforcement_count: int
     reinforce_time: datetime | None
+    embedding_state: EmbeddingState
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +140,38 @@ class MemoryHistory:
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreFactor:
+    """What a score or a gate took into account."""
+
+    name: str
+    value: float
+    weight: float
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True)
+class GateFinding:
+    """Something that a gate found in a content; holds nothing of it."""
+
+    gate: str
+    rule: str
+    verdict: GateVerdict
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class PossibleConflict:
     """A live memory that says something near to what was written. Nothing was done about it."""
 
     memory_id: str
     similarity: float
     """Cosine, -1 to 1."""
+    differences: tuple[Difference, ...]
+    """In what the two differ, as far as the server can tell."""
+    relation: Relation
+    """How a judge relates them, if one is configured. A proposal: nothing was done."""
+    confidence: float
+    """How sure the judge is, 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +188,10 @@ class WriteResult:
     """Stable name of the rule that decided; empty when the outcome needs no reason."""
     explanation: str
     """One sentence for a person about it."""
+    findings: tuple[GateFinding, ...]
+    """What the gates found, whatever was done about it."""
+    importance_factors: tuple[ScoreFactor, ...]
+    """The factors of the importance, when it was judged."""
 
     @property
     def memory_id(self) -> str:
@@ -195,6 +235,8 @@ class Superseded:
     possible_conflicts: tuple[PossibleConflict, ...]
     rule: str
     explanation: str
+    findings: tuple[GateFinding, ...]
+    importance_factors: tuple[ScoreFactor, ...]
     consistency_token: ConsistencyToken | None
     request_id: str
 
@@ -222,6 +264,8 @@ class RankedMemory:
     """Whether it stands in the packed context."""
     leg_scores: tuple[LegScore, ...]
     """Why it ranks where it does; filled by `explain=True`."""
+    factors: tuple[ScoreFactor, ...]
+    """What else changed the score; filled by `explain=True`."""
 
     @property
     def memory_id(self) -> str:
@@ -237,6 +281,17 @@ class RankedMemory:
     def kind(self) -> MemoryKind:
         """Its kind."""
         return self.memory.kind
+
+
+@dataclass(frozen=True, slots=True)
+class NearMiss:
+    """A memory that was a candidate and is not in the answer."""
+
+    memory_id: str
+    score: float
+    reason: LeftOutReason
+    leg_scores: tuple[LegScore, ...]
+    factors: tuple[ScoreFactor, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +339,8 @@ class Recalled:
     """Memories left out because somebody changed them in the database, at most the first 100."""
     applied_min_score: float
     applied_limit: int
+    near_misses: tuple[NearMiss, ...]
+    """Candidates that are not in the answer, best first; as many as `near_misses` asked for."""
     consistency_token: ConsistencyToken | None
     trace_id: str
     read_time: datetime | None

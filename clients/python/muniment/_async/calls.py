@@ -16,11 +16,13 @@ from muniment._rpcs import Rpc
 from muniment._settings import Metadata, Settings
 from muniment._status import to_error
 from muniment._tracing import CallSpan, call_span
-from muniment.v1 import audit_pb2_grpc, memory_service_pb2_grpc
+from muniment.v1 import audit_pb2_grpc, memory_service_pb2_grpc, review_pb2_grpc, subject_pb2_grpc
 
 if TYPE_CHECKING:
     from muniment.v1.audit_pb2_grpc import AuditServiceAsyncStub
     from muniment.v1.memory_service_pb2_grpc import MemoryServiceAsyncStub
+    from muniment.v1.review_pb2_grpc import ReviewServiceAsyncStub
+    from muniment.v1.subject_pb2_grpc import SubjectServiceAsyncStub
 
 Request = TypeVar("Request", bound=Message)
 Response = TypeVar("Response", bound=Message)
@@ -48,6 +50,8 @@ class AsyncCalls:
         self._channel: grpc.aio.Channel | None = None
         self._memory: MemoryServiceAsyncStub
         self._audit: AuditServiceAsyncStub
+        self._review: ReviewServiceAsyncStub
+        self._subject: SubjectServiceAsyncStub
 
     @property
     def memory(self) -> "MemoryServiceAsyncStub":
@@ -61,6 +65,18 @@ class AsyncCalls:
         self._open()
         return self._audit
 
+    @property
+    def review(self) -> "ReviewServiceAsyncStub":
+        """Methods of ReviewService."""
+        self._open()
+        return self._review
+
+    @property
+    def subject(self) -> "SubjectServiceAsyncStub":
+        """Methods of SubjectService."""
+        self._open()
+        return self._subject
+
     def _open(self) -> None:
         with self._opening:
             if self._closed:
@@ -71,6 +87,8 @@ class AsyncCalls:
                 channel = runtime.open_channel(self.settings)
                 self._memory = memory_service_pb2_grpc.MemoryServiceStub(channel)
                 self._audit = audit_pb2_grpc.AuditServiceStub(channel)
+                self._review = review_pb2_grpc.ReviewServiceStub(channel)
+                self._subject = subject_pb2_grpc.SubjectServiceStub(channel)
                 self._channel = channel
                 return
         _fork.check(self._opened_in)
@@ -126,6 +144,25 @@ class AsyncCalls:
             finally:
                 # A reader that stops early must not leave the server sending.
                 call.cancel()  # type: ignore[no-untyped-call, unused-ignore]
+
+    async def upload(
+        self,
+        rpc: Rpc,
+        method: "grpc.aio.StreamUnaryMultiCallable[Request, Response]",
+        requests: AsyncIterator[Request],
+        timeout: float | None,
+    ) -> Answer[Response]:
+        """Make a call that sends a stream and answers once. Never repeated: the stream is used up."""
+        deadline = time.monotonic() + self.settings.deadlines.seconds(rpc.deadline, timeout)
+        async with self._activity:
+            with call_span(rpc, None, self._server) as span:
+                metadata = await self._metadata(span, deadline)
+                try:
+                    response = await method(requests, timeout=deadline - time.monotonic(), metadata=metadata)
+                except grpc.RpcError as error:
+                    raise to_error(error, span.trace_id) from error
+                span.answered(response)
+                return Answer(response, span.context)
 
     async def _metadata(self, span: CallSpan, deadline: float) -> Metadata:
         secret = await runtime.credential(self.settings.credential, deadline - time.monotonic())

@@ -18,11 +18,13 @@ from muniment._settings import Metadata, Settings
 from muniment._status import to_error
 from muniment._sync import runtime
 from muniment._tracing import CallSpan, call_span
-from muniment.v1 import audit_pb2_grpc, memory_service_pb2_grpc
+from muniment.v1 import audit_pb2_grpc, memory_service_pb2_grpc, review_pb2_grpc, subject_pb2_grpc
 
 if TYPE_CHECKING:
     from muniment.v1.audit_pb2_grpc import AuditServiceStub
     from muniment.v1.memory_service_pb2_grpc import MemoryServiceStub
+    from muniment.v1.review_pb2_grpc import ReviewServiceStub
+    from muniment.v1.subject_pb2_grpc import SubjectServiceStub
 
 Request = TypeVar("Request", bound=Message)
 Response = TypeVar("Response", bound=Message)
@@ -50,6 +52,8 @@ class Calls:
         self._channel: grpc.Channel | None = None
         self._memory: MemoryServiceStub
         self._audit: AuditServiceStub
+        self._review: ReviewServiceStub
+        self._subject: SubjectServiceStub
 
     @property
     def memory(self) -> "MemoryServiceStub":
@@ -63,6 +67,18 @@ class Calls:
         self._open()
         return self._audit
 
+    @property
+    def review(self) -> "ReviewServiceStub":
+        """Methods of ReviewService."""
+        self._open()
+        return self._review
+
+    @property
+    def subject(self) -> "SubjectServiceStub":
+        """Methods of SubjectService."""
+        self._open()
+        return self._subject
+
     def _open(self) -> None:
         with self._opening:
             if self._closed:
@@ -73,6 +89,8 @@ class Calls:
                 channel = runtime.open_channel(self.settings)
                 self._memory = memory_service_pb2_grpc.MemoryServiceStub(channel)
                 self._audit = audit_pb2_grpc.AuditServiceStub(channel)
+                self._review = review_pb2_grpc.ReviewServiceStub(channel)
+                self._subject = subject_pb2_grpc.SubjectServiceStub(channel)
                 self._channel = channel
                 return
         _fork.check(self._opened_in)
@@ -126,6 +144,25 @@ class Calls:
             finally:
                 # A reader that stops early must not leave the server sending.
                 call.cancel()  # type: ignore[no-untyped-call, unused-ignore]
+
+    def upload(
+        self,
+        rpc: Rpc,
+        method: "grpc.StreamUnaryMultiCallable[Request, Response]",
+        requests: Iterator[Request],
+        timeout: float | None,
+    ) -> Answer[Response]:
+        """Make a call that sends a stream and answers once. Never repeated: the stream is used up."""
+        deadline = time.monotonic() + self.settings.deadlines.seconds(rpc.deadline, timeout)
+        with self._activity:
+            with call_span(rpc, None, self._server) as span:
+                metadata = self._metadata(span, deadline)
+                try:
+                    response = method(requests, timeout=deadline - time.monotonic(), metadata=metadata)
+                except grpc.RpcError as error:
+                    raise to_error(error, span.trace_id) from error
+                span.answered(response)
+                return Answer(response, span.context)
 
     def _metadata(self, span: CallSpan, deadline: float) -> Metadata:
         secret = runtime.credential(self.settings.credential, deadline - time.monotonic())

@@ -4,6 +4,7 @@
 
 import logging
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from types import TracebackType
 from typing import Final, Self, Unpack
 from uuid import UUID
@@ -13,13 +14,16 @@ from opentelemetry.trace import Span
 from muniment import _decode, _encode, _rpcs
 from muniment._arguments import Embedding, Filter, ItemFields, WriteItem
 from muniment._encode import UNSET, ConsistencyRequirement, Items, Unset
-from muniment._enums import ErasureReason, MemoryView, RetrievalLeg, UseOutcome
+from muniment._enums import ErasureReason, Fusion, MemoryView, RetrievalLeg, UseOutcome
 from muniment._errors import InvalidRequest, OutOfRange
 from muniment._settings import Settings
 from muniment._sync.audit import AuditMethods
 from muniment._sync.calls import Calls
+from muniment._sync.conversations import ConversationMethods
+from muniment._sync.corrections import CorrectionMethods
 from muniment._sync.model_call import ModelCall
 from muniment._sync.pages import Page, Pages
+from muniment._sync.subjects import SubjectMethods
 from muniment._types import (
     ConsistencyToken,
     ErasureReceipt,
@@ -40,7 +44,7 @@ _TOKEN_REASONS: Final = frozenset(
 )
 
 
-class Client(AuditMethods):
+class Client(AuditMethods, ConversationMethods, CorrectionMethods, SubjectMethods):
     """A client of one tenant; made by `muniment.connect_sync`.
 
     Safe to be shared by all threads.
@@ -127,6 +131,11 @@ class Client(AuditMethods):
         view: MemoryView | str | None = None,
         query_embedding: Embedding | None = None,
         explain: bool = False,
+        near_misses: int = 0,
+        as_of: datetime | None = None,
+        reference_time: datetime | None = None,
+        time_zone: str = "",
+        fusion: Fusion | str | None = None,
         consistency: ConsistencyRequirement | None = None,
         timeout: float | None = None,
     ) -> Recalled:
@@ -135,7 +144,11 @@ class Client(AuditMethods):
         limit: the most memories, 1 to 200; None: 10. min_score: 0 to 1; None: the server's threshold
         for "relevant", 0: none. token_budget: asks for a block of at most this many tokens, ready for
         a prompt, as `recalled.context`. legs: ways of finding; none: all. explain: what each leg
-        contributed. query_embedding: the query's vector, if it was computed already.
+        contributed. query_embedding: the query's vector, if it was computed already. near_misses: how
+        many candidates to name that are not in the answer, 0 to 50.
+
+        as_of: what was known at this instant. reference_time, time_zone: what relative times in the query
+        refer to; None: now, and "": UTC. fusion: how the legs become one order; None: SCORE.
 
         consistency: None sees every write of this client (and waits for its vectors, if the server
         makes them later), or with `read_your_writes=False` whatever is there. A token sees at least
@@ -152,6 +165,11 @@ class Client(AuditMethods):
             view=view,
             query_embedding=query_embedding,
             explain=explain,
+            near_misses=near_misses,
+            as_of=as_of,
+            reference_time=reference_time,
+            time_zone=time_zone,
+            fusion=fusion,
         )
         own = self._token if consistency is None and self._calls.settings.read_your_writes else None
         wanted = own if consistency is None else consistency
