@@ -30,6 +30,7 @@ from muniment_server.api.memory_service import MemoryService
 from muniment_server.api.review_service import ReviewService
 from muniment_server.api.subject_service import SubjectService
 from muniment_server.application.erase import finish_pending
+from muniment_server.application.policies import stored_policies
 from muniment_server.application.services import Instance, Services, utc_now
 from muniment_server.audit.denied import DeniedCalls
 from muniment_server.audit.sealer import Sealer
@@ -155,6 +156,7 @@ class Service:
             instance=parts.instance,
             on_recorded=self.sealer.notify if self.sealer else lambda _tenant: None,
             clock=clock,
+            settings=stored_policies(self.database, self.keys),
         )
         source = DatabaseCredentials(self.database)
         self.tokens = (
@@ -180,6 +182,8 @@ class Service:
         match hint.kind:
             case HintKind.CREDENTIAL_CHANGED:
                 self.api_keys.drop(*hint.ids)
+            case HintKind.POLICY_CHANGED:
+                self.services.settings.drop(UUID(*hint.ids))
             case HintKind.KEYS_DESTROYED:
                 tenant_id, scope_id = hint.ids
                 self.keys.drop(UUID(tenant_id), UUID(scope_id))
@@ -189,6 +193,7 @@ class Service:
                 if self.tokens is not None:
                     self.tokens.drop_all()
                 self.keys.drop_all()
+                self.services.settings.drop_all()
                 self.embeddings.clear()
 
     async def start(self) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -12,6 +12,8 @@ from muniment_server.crypto.key_ring import KeyRing
 from muniment_server.domain.errors import TransactionConflict
 from muniment_server.embedding.batching import EmbeddingService
 from muniment_server.storage.database import Database
+
+from .policies import Policies
 
 
 def utc_now() -> datetime:
@@ -56,3 +58,4 @@ class Services:
     instance: Instance
     on_recorded: Callable[[UUID], None] = lambda _tenant: None
     clock: Callable[[], datetime] = utc_now
+    settings: Policies = field(default_factory=Policies)
