@@ -357,6 +357,10 @@ const (
 	AdministrativeAct_ADMINISTRATIVE_ACT_MASTER_KEY_REWRAPPED AdministrativeAct = 4
 	// Retired a master key: it wraps nothing any more, and never will.
 	AdministrativeAct_ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED AdministrativeAct = 5
+	// Changed a setting of the tenant, or put it back to its default.
+	AdministrativeAct_ADMINISTRATIVE_ACT_SETTING_CHANGED AdministrativeAct = 6
+	// Changed what an agent may see, or took the bounds away.
+	AdministrativeAct_ADMINISTRATIVE_ACT_VIEW_CHANGED AdministrativeAct = 7
 )
 
 // Enum value maps for AdministrativeAct.
@@ -368,6 +372,8 @@ var (
 		3: "ADMINISTRATIVE_ACT_API_KEY_REVOKED",
 		4: "ADMINISTRATIVE_ACT_MASTER_KEY_REWRAPPED",
 		5: "ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED",
+		6: "ADMINISTRATIVE_ACT_SETTING_CHANGED",
+		7: "ADMINISTRATIVE_ACT_VIEW_CHANGED",
 	}
 	AdministrativeAct_value = map[string]int32{
 		"ADMINISTRATIVE_ACT_UNSPECIFIED":          0,
@@ -376,6 +382,8 @@ var (
 		"ADMINISTRATIVE_ACT_API_KEY_REVOKED":      3,
 		"ADMINISTRATIVE_ACT_MASTER_KEY_REWRAPPED": 4,
 		"ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED":   5,
+		"ADMINISTRATIVE_ACT_SETTING_CHANGED":      6,
+		"ADMINISTRATIVE_ACT_VIEW_CHANGED":         7,
 	}
 )
 
@@ -1412,12 +1420,22 @@ type Administered struct {
 	MaxTrust TrustLevel `protobuf:"varint,6,opt,name=max_trust,json=maxTrust,proto3,enum=muniment.v1.TrustLevel" json:"max_trust,omitempty"`
 	// Whether the API key may act for one subject only. Then `AuditEvent.scope_id` is that of its scope.
 	SubjectBound bool `protobuf:"varint,7,opt,name=subject_bound,json=subjectBound,proto3" json:"subject_bound,omitempty"`
-	// The only agent that the API key may act as; empty if it may act as any.
+	// The only agent that the API key may act as; empty if it may act as any. For a view: the agent that
+	// it is of.
 	Agent string `protobuf:"bytes,8,opt,name=agent,proto3" json:"agent,omitempty"`
 	// When the API key ends. Not set: never.
 	ExpireTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=expire_time,json=expireTime,proto3" json:"expire_time,omitempty"`
 	// Id of the master key that wraps now, or that was retired. Empty for other acts.
-	MasterKeyId   string `protobuf:"bytes,10,opt,name=master_key_id,json=masterKeyId,proto3" json:"master_key_id,omitempty"`
+	MasterKeyId string `protobuf:"bytes,10,opt,name=master_key_id,json=masterKeyId,proto3" json:"master_key_id,omitempty"`
+	// Name of the setting that was changed; empty for other acts.
+	Setting string `protobuf:"bytes,11,opt,name=setting,proto3" json:"setting,omitempty"`
+	// The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
+	// Empty: back to the default, or no bounds any more.
+	Value string `protobuf:"bytes,12,opt,name=value,proto3" json:"value,omitempty"`
+	// Number of this state of the tenant's settings and views, counting from 1. 0 for other acts.
+	PolicyRevision int64 `protobuf:"varint,13,opt,name=policy_revision,json=policyRevision,proto3" json:"policy_revision,omitempty"`
+	// SHA-256 of this state of the tenant's settings and views. Empty for other acts.
+	PolicyDigest  []byte `protobuf:"bytes,14,opt,name=policy_digest,json=policyDigest,proto3" json:"policy_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1520,6 +1538,34 @@ func (x *Administered) GetMasterKeyId() string {
 		return x.MasterKeyId
 	}
 	return ""
+}
+
+func (x *Administered) GetSetting() string {
+	if x != nil {
+		return x.Setting
+	}
+	return ""
+}
+
+func (x *Administered) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *Administered) GetPolicyRevision() int64 {
+	if x != nil {
+		return x.PolicyRevision
+	}
+	return 0
+}
+
+func (x *Administered) GetPolicyDigest() []byte {
+	if x != nil {
+		return x.PolicyDigest
+	}
+	return nil
 }
 
 // Details of an ingest, or of the extraction that follows it.
@@ -3447,7 +3493,7 @@ const file_muniment_v1_audit_proto_rawDesc = "" +
 	"\x0fRestoreDeclared\x12+\n" +
 	"\x11anchored_sequence\x18\x01 \x01(\x03R\x10anchoredSequence\x12+\n" +
 	"\x11restored_sequence\x18\x02 \x01(\x03R\x10restoredSequence\x12\x1c\n" +
-	"\treference\x18\x03 \x01(\tR\treference\"\xb2\x03\n" +
+	"\treference\x18\x03 \x01(\tR\treference\"\xb0\x04\n" +
 	"\fAdministered\x120\n" +
 	"\x03act\x18\x01 \x01(\x0e2\x1e.muniment.v1.AdministrativeActR\x03act\x12#\n" +
 	"\rcredential_id\x18\x02 \x01(\tR\fcredentialId\x12\x1b\n" +
@@ -3460,7 +3506,11 @@ const file_muniment_v1_audit_proto_rawDesc = "" +
 	"\vexpire_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"expireTime\x12\"\n" +
 	"\rmaster_key_id\x18\n" +
-	" \x01(\tR\vmasterKeyId\"\x88\x02\n" +
+	" \x01(\tR\vmasterKeyId\x12\x18\n" +
+	"\asetting\x18\v \x01(\tR\asetting\x12\x14\n" +
+	"\x05value\x18\f \x01(\tR\x05value\x12'\n" +
+	"\x0fpolicy_revision\x18\r \x01(\x03R\x0epolicyRevision\x12#\n" +
+	"\rpolicy_digest\x18\x0e \x01(\fR\fpolicyDigest\"\x88\x02\n" +
 	"\x14ConversationIngested\x12\x1b\n" +
 	"\tingest_id\x18\x01 \x01(\tR\bingestId\x12.\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x18.muniment.v1.IngestStateR\x05state\x120\n" +
@@ -3651,14 +3701,16 @@ const file_muniment_v1_audit_proto_rawDesc = "" +
 	"\x17USE_OUTCOME_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13USE_OUTCOME_HELPFUL\x10\x01\x12\x17\n" +
 	"\x13USE_OUTCOME_NEUTRAL\x10\x02\x12\x17\n" +
-	"\x13USE_OUTCOME_HARMFUL\x10\x03*\x86\x02\n" +
+	"\x13USE_OUTCOME_HARMFUL\x10\x03*\xd3\x02\n" +
 	"\x11AdministrativeAct\x12\"\n" +
 	"\x1eADMINISTRATIVE_ACT_UNSPECIFIED\x10\x00\x12%\n" +
 	"!ADMINISTRATIVE_ACT_TENANT_CREATED\x10\x01\x12&\n" +
 	"\"ADMINISTRATIVE_ACT_API_KEY_CREATED\x10\x02\x12&\n" +
 	"\"ADMINISTRATIVE_ACT_API_KEY_REVOKED\x10\x03\x12+\n" +
 	"'ADMINISTRATIVE_ACT_MASTER_KEY_REWRAPPED\x10\x04\x12)\n" +
-	"%ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED\x10\x052\xb8\x01\n" +
+	"%ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED\x10\x05\x12&\n" +
+	"\"ADMINISTRATIVE_ACT_SETTING_CHANGED\x10\x06\x12#\n" +
+	"\x1fADMINISTRATIVE_ACT_VIEW_CHANGED\x10\a2\xb8\x01\n" +
 	"\fAuditService\x12O\n" +
 	"\tGetRecall\x12\x1d.muniment.v1.GetRecallRequest\x1a\x1e.muniment.v1.GetRecallResponse\"\x03\x90\x02\x01\x12W\n" +
 	"\vExportAudit\x12\x1f.muniment.v1.ExportAuditRequest\x1a .muniment.v1.ExportAuditResponse\"\x03\x90\x02\x010\x01B\xa9\x01\n" +

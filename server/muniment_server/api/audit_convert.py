@@ -242,6 +242,10 @@ def _administered(_event: AuditEvent, given: _Details) -> audit_pb2.Administered
         agent=given["agent"] or "",
         expire_time=None if expire_time is None else answers.timestamp(from_micros(expire_time)),
         master_key_id=given["master_key_id"] or "",
+        setting=given.get("setting") or "",
+        value=given.get("value") or "",
+        policy_revision=given.get("policy_revision", 0),
+        policy_digest=bytes.fromhex(given.get("policy_digest", "")),
     )
 
 

@@ -114,7 +114,9 @@ def summary(event: "audit_pb2.AuditEvent") -> str:
 def _administered(done: "audit_pb2.Administered") -> str:
     from muniment_server._gen.muniment.v1 import audit_pb2
 
-    about = done.public_id or done.master_key_id
+    about = done.public_id or done.master_key_id or done.setting
+    if done.policy_revision:
+        about = f"{about or done.agent or 'all'} to {done.value or 'its default'}"
     text = f"{word(audit_pb2.AdministrativeAct, done.act)} {about}".rstrip()
     if done.permissions:
         text += f": {', '.join(done.permissions)}"

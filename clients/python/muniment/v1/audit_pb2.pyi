@@ -76,6 +76,8 @@ class AdministrativeAct(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ADMINISTRATIVE_ACT_API_KEY_REVOKED: _ClassVar[AdministrativeAct]
     ADMINISTRATIVE_ACT_MASTER_KEY_REWRAPPED: _ClassVar[AdministrativeAct]
     ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED: _ClassVar[AdministrativeAct]
+    ADMINISTRATIVE_ACT_SETTING_CHANGED: _ClassVar[AdministrativeAct]
+    ADMINISTRATIVE_ACT_VIEW_CHANGED: _ClassVar[AdministrativeAct]
 AUDIT_ACTION_UNSPECIFIED: AuditAction
 AUDIT_ACTION_WRITE: AuditAction
 AUDIT_ACTION_SUPERSEDE: AuditAction
@@ -119,6 +121,8 @@ ADMINISTRATIVE_ACT_API_KEY_CREATED: AdministrativeAct
 ADMINISTRATIVE_ACT_API_KEY_REVOKED: AdministrativeAct
 ADMINISTRATIVE_ACT_MASTER_KEY_REWRAPPED: AdministrativeAct
 ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED: AdministrativeAct
+ADMINISTRATIVE_ACT_SETTING_CHANGED: AdministrativeAct
+ADMINISTRATIVE_ACT_VIEW_CHANGED: AdministrativeAct
 
 class Actor(_message.Message):
     __slots__ = ("kind", "principal", "agent", "client")
@@ -289,7 +293,7 @@ class RestoreDeclared(_message.Message):
     def __init__(self, anchored_sequence: _Optional[int] = ..., restored_sequence: _Optional[int] = ..., reference: _Optional[str] = ...) -> None: ...
 
 class Administered(_message.Message):
-    __slots__ = ("act", "credential_id", "public_id", "permissions", "source_types", "max_trust", "subject_bound", "agent", "expire_time", "master_key_id")
+    __slots__ = ("act", "credential_id", "public_id", "permissions", "source_types", "max_trust", "subject_bound", "agent", "expire_time", "master_key_id", "setting", "value", "policy_revision", "policy_digest")
     ACT_FIELD_NUMBER: _ClassVar[int]
     CREDENTIAL_ID_FIELD_NUMBER: _ClassVar[int]
     PUBLIC_ID_FIELD_NUMBER: _ClassVar[int]
@@ -300,6 +304,10 @@ class Administered(_message.Message):
     AGENT_FIELD_NUMBER: _ClassVar[int]
     EXPIRE_TIME_FIELD_NUMBER: _ClassVar[int]
     MASTER_KEY_ID_FIELD_NUMBER: _ClassVar[int]
+    SETTING_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    POLICY_REVISION_FIELD_NUMBER: _ClassVar[int]
+    POLICY_DIGEST_FIELD_NUMBER: _ClassVar[int]
     act: AdministrativeAct
     credential_id: str
     public_id: str
@@ -310,7 +318,11 @@ class Administered(_message.Message):
     agent: str
     expire_time: _timestamp_pb2.Timestamp
     master_key_id: str
-    def __init__(self, act: _Optional[_Union[AdministrativeAct, str]] = ..., credential_id: _Optional[str] = ..., public_id: _Optional[str] = ..., permissions: _Optional[_Iterable[str]] = ..., source_types: _Optional[_Iterable[_Union[_memory_pb2.SourceType, str]]] = ..., max_trust: _Optional[_Union[_memory_pb2.TrustLevel, str]] = ..., subject_bound: bool = ..., agent: _Optional[str] = ..., expire_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., master_key_id: _Optional[str] = ...) -> None: ...
+    setting: str
+    value: str
+    policy_revision: int
+    policy_digest: bytes
+    def __init__(self, act: _Optional[_Union[AdministrativeAct, str]] = ..., credential_id: _Optional[str] = ..., public_id: _Optional[str] = ..., permissions: _Optional[_Iterable[str]] = ..., source_types: _Optional[_Iterable[_Union[_memory_pb2.SourceType, str]]] = ..., max_trust: _Optional[_Union[_memory_pb2.TrustLevel, str]] = ..., subject_bound: bool = ..., agent: _Optional[str] = ..., expire_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., master_key_id: _Optional[str] = ..., setting: _Optional[str] = ..., value: _Optional[str] = ..., policy_revision: _Optional[int] = ..., policy_digest: _Optional[bytes] = ...) -> None: ...
 
 class ConversationIngested(_message.Message):
     __slots__ = ("ingest_id", "state", "items", "extractor", "fallback")

@@ -3371,7 +3371,8 @@ pub struct Administered {
     /// Whether the API key may act for one subject only. Then `AuditEvent.scope_id` is that of its scope.
     #[prost(bool, tag = "7")]
     pub subject_bound: bool,
-    /// The only agent that the API key may act as; empty if it may act as any.
+    /// The only agent that the API key may act as; empty if it may act as any. For a view: the agent that
+    /// it is of.
     #[prost(string, tag = "8")]
     pub agent: ::prost::alloc::string::String,
     /// When the API key ends. Not set: never.
@@ -3380,6 +3381,19 @@ pub struct Administered {
     /// Id of the master key that wraps now, or that was retired. Empty for other acts.
     #[prost(string, tag = "10")]
     pub master_key_id: ::prost::alloc::string::String,
+    /// Name of the setting that was changed; empty for other acts.
+    #[prost(string, tag = "11")]
+    pub setting: ::prost::alloc::string::String,
+    /// The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
+    /// Empty: back to the default, or no bounds any more.
+    #[prost(string, tag = "12")]
+    pub value: ::prost::alloc::string::String,
+    /// Number of this state of the tenant's settings and views, counting from 1. 0 for other acts.
+    #[prost(int64, tag = "13")]
+    pub policy_revision: i64,
+    /// SHA-256 of this state of the tenant's settings and views. Empty for other acts.
+    #[prost(bytes = "vec", tag = "14")]
+    pub policy_digest: ::prost::alloc::vec::Vec<u8>,
 }
 /// Details of an ingest, or of the extraction that follows it.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -4054,6 +4068,10 @@ pub enum AdministrativeAct {
     MasterKeyRewrapped = 4,
     /// Retired a master key: it wraps nothing any more, and never will.
     MasterKeyRetired = 5,
+    /// Changed a setting of the tenant, or put it back to its default.
+    SettingChanged = 6,
+    /// Changed what an agent may see, or took the bounds away.
+    ViewChanged = 7,
 }
 impl AdministrativeAct {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -4068,6 +4086,8 @@ impl AdministrativeAct {
             Self::ApiKeyRevoked => "ADMINISTRATIVE_ACT_API_KEY_REVOKED",
             Self::MasterKeyRewrapped => "ADMINISTRATIVE_ACT_MASTER_KEY_REWRAPPED",
             Self::MasterKeyRetired => "ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED",
+            Self::SettingChanged => "ADMINISTRATIVE_ACT_SETTING_CHANGED",
+            Self::ViewChanged => "ADMINISTRATIVE_ACT_VIEW_CHANGED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -4079,6 +4099,8 @@ impl AdministrativeAct {
             "ADMINISTRATIVE_ACT_API_KEY_REVOKED" => Some(Self::ApiKeyRevoked),
             "ADMINISTRATIVE_ACT_MASTER_KEY_REWRAPPED" => Some(Self::MasterKeyRewrapped),
             "ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED" => Some(Self::MasterKeyRetired),
+            "ADMINISTRATIVE_ACT_SETTING_CHANGED" => Some(Self::SettingChanged),
+            "ADMINISTRATIVE_ACT_VIEW_CHANGED" => Some(Self::ViewChanged),
             _ => None,
         }
     }

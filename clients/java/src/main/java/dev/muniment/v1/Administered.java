@@ -42,6 +42,9 @@ private static final long serialVersionUID = 0L;
     maxTrust_ = 0;
     agent_ = "";
     masterKeyId_ = "";
+    setting_ = "";
+    value_ = "";
+    policyDigest_ = com.google.protobuf.ByteString.EMPTY;
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -356,7 +359,8 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object agent_ = "";
   /**
    * <pre>
-   * The only agent that the API key may act as; empty if it may act as any.
+   * The only agent that the API key may act as; empty if it may act as any. For a view: the agent that
+   * it is of.
    * </pre>
    *
    * <code>string agent = 8 [json_name = "agent"];</code>
@@ -377,7 +381,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The only agent that the API key may act as; empty if it may act as any.
+   * The only agent that the API key may act as; empty if it may act as any. For a view: the agent that
+   * it is of.
    * </pre>
    *
    * <code>string agent = 8 [json_name = "agent"];</code>
@@ -483,6 +488,132 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int SETTING_FIELD_NUMBER = 11;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object setting_ = "";
+  /**
+   * <pre>
+   * Name of the setting that was changed; empty for other acts.
+   * </pre>
+   *
+   * <code>string setting = 11 [json_name = "setting"];</code>
+   * @return The setting.
+   */
+  @java.lang.Override
+  public java.lang.String getSetting() {
+    java.lang.Object ref = setting_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      setting_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * Name of the setting that was changed; empty for other acts.
+   * </pre>
+   *
+   * <code>string setting = 11 [json_name = "setting"];</code>
+   * @return The bytes for setting.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getSettingBytes() {
+    java.lang.Object ref = setting_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      setting_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int VALUE_FIELD_NUMBER = 12;
+  @SuppressWarnings("serial")
+  private volatile java.lang.Object value_ = "";
+  /**
+   * <pre>
+   * The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
+   * Empty: back to the default, or no bounds any more.
+   * </pre>
+   *
+   * <code>string value = 12 [json_name = "value"];</code>
+   * @return The value.
+   */
+  @java.lang.Override
+  public java.lang.String getValue() {
+    java.lang.Object ref = value_;
+    if (ref instanceof java.lang.String) {
+      return (java.lang.String) ref;
+    } else {
+      com.google.protobuf.ByteString bs = 
+          (com.google.protobuf.ByteString) ref;
+      java.lang.String s = bs.toStringUtf8();
+      value_ = s;
+      return s;
+    }
+  }
+  /**
+   * <pre>
+   * The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
+   * Empty: back to the default, or no bounds any more.
+   * </pre>
+   *
+   * <code>string value = 12 [json_name = "value"];</code>
+   * @return The bytes for value.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString
+      getValueBytes() {
+    java.lang.Object ref = value_;
+    if (ref instanceof java.lang.String) {
+      com.google.protobuf.ByteString b = 
+          com.google.protobuf.ByteString.copyFromUtf8(
+              (java.lang.String) ref);
+      value_ = b;
+      return b;
+    } else {
+      return (com.google.protobuf.ByteString) ref;
+    }
+  }
+
+  public static final int POLICY_REVISION_FIELD_NUMBER = 13;
+  private long policyRevision_ = 0L;
+  /**
+   * <pre>
+   * Number of this state of the tenant's settings and views, counting from 1. 0 for other acts.
+   * </pre>
+   *
+   * <code>int64 policy_revision = 13 [json_name = "policyRevision"];</code>
+   * @return The policyRevision.
+   */
+  @java.lang.Override
+  public long getPolicyRevision() {
+    return policyRevision_;
+  }
+
+  public static final int POLICY_DIGEST_FIELD_NUMBER = 14;
+  private com.google.protobuf.ByteString policyDigest_ = com.google.protobuf.ByteString.EMPTY;
+  /**
+   * <pre>
+   * SHA-256 of this state of the tenant's settings and views. Empty for other acts.
+   * </pre>
+   *
+   * <code>bytes policy_digest = 14 [json_name = "policyDigest"];</code>
+   * @return The policyDigest.
+   */
+  @java.lang.Override
+  public com.google.protobuf.ByteString getPolicyDigest() {
+    return policyDigest_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -531,6 +662,18 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(masterKeyId_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 10, masterKeyId_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(setting_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 11, setting_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(value_)) {
+      com.google.protobuf.GeneratedMessage.writeString(output, 12, value_);
+    }
+    if (policyRevision_ != 0L) {
+      output.writeInt64(13, policyRevision_);
+    }
+    if (!policyDigest_.isEmpty()) {
+      output.writeBytes(14, policyDigest_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -589,6 +732,20 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(masterKeyId_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(10, masterKeyId_);
     }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(setting_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(11, setting_);
+    }
+    if (!com.google.protobuf.GeneratedMessage.isStringEmpty(value_)) {
+      size += com.google.protobuf.GeneratedMessage.computeStringSize(12, value_);
+    }
+    if (policyRevision_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(13, policyRevision_);
+    }
+    if (!policyDigest_.isEmpty()) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBytesSize(14, policyDigest_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -624,6 +781,14 @@ private static final long serialVersionUID = 0L;
     }
     if (!getMasterKeyId()
         .equals(other.getMasterKeyId())) return false;
+    if (!getSetting()
+        .equals(other.getSetting())) return false;
+    if (!getValue()
+        .equals(other.getValue())) return false;
+    if (getPolicyRevision()
+        != other.getPolicyRevision()) return false;
+    if (!getPolicyDigest()
+        .equals(other.getPolicyDigest())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -662,6 +827,15 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + MASTER_KEY_ID_FIELD_NUMBER;
     hash = (53 * hash) + getMasterKeyId().hashCode();
+    hash = (37 * hash) + SETTING_FIELD_NUMBER;
+    hash = (53 * hash) + getSetting().hashCode();
+    hash = (37 * hash) + VALUE_FIELD_NUMBER;
+    hash = (53 * hash) + getValue().hashCode();
+    hash = (37 * hash) + POLICY_REVISION_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getPolicyRevision());
+    hash = (37 * hash) + POLICY_DIGEST_FIELD_NUMBER;
+    hash = (53 * hash) + getPolicyDigest().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -819,6 +993,10 @@ private static final long serialVersionUID = 0L;
         expireTimeBuilder_ = null;
       }
       masterKeyId_ = "";
+      setting_ = "";
+      value_ = "";
+      policyRevision_ = 0L;
+      policyDigest_ = com.google.protobuf.ByteString.EMPTY;
       return this;
     }
 
@@ -888,6 +1066,18 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000200) != 0)) {
         result.masterKeyId_ = masterKeyId_;
       }
+      if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.setting_ = setting_;
+      }
+      if (((from_bitField0_ & 0x00000800) != 0)) {
+        result.value_ = value_;
+      }
+      if (((from_bitField0_ & 0x00001000) != 0)) {
+        result.policyRevision_ = policyRevision_;
+      }
+      if (((from_bitField0_ & 0x00002000) != 0)) {
+        result.policyDigest_ = policyDigest_;
+      }
       result.bitField0_ |= to_bitField0_;
     }
 
@@ -955,6 +1145,22 @@ private static final long serialVersionUID = 0L;
         masterKeyId_ = other.masterKeyId_;
         bitField0_ |= 0x00000200;
         onChanged();
+      }
+      if (!other.getSetting().isEmpty()) {
+        setting_ = other.setting_;
+        bitField0_ |= 0x00000400;
+        onChanged();
+      }
+      if (!other.getValue().isEmpty()) {
+        value_ = other.value_;
+        bitField0_ |= 0x00000800;
+        onChanged();
+      }
+      if (other.getPolicyRevision() != 0L) {
+        setPolicyRevision(other.getPolicyRevision());
+      }
+      if (!other.getPolicyDigest().isEmpty()) {
+        setPolicyDigest(other.getPolicyDigest());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1046,6 +1252,26 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000200;
               break;
             } // case 82
+            case 90: {
+              setting_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 90
+            case 98: {
+              value_ = input.readStringRequireUtf8();
+              bitField0_ |= 0x00000800;
+              break;
+            } // case 98
+            case 104: {
+              policyRevision_ = input.readInt64();
+              bitField0_ |= 0x00001000;
+              break;
+            } // case 104
+            case 114: {
+              policyDigest_ = input.readBytes();
+              bitField0_ |= 0x00002000;
+              break;
+            } // case 114
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1767,7 +1993,8 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object agent_ = "";
     /**
      * <pre>
-     * The only agent that the API key may act as; empty if it may act as any.
+     * The only agent that the API key may act as; empty if it may act as any. For a view: the agent that
+     * it is of.
      * </pre>
      *
      * <code>string agent = 8 [json_name = "agent"];</code>
@@ -1787,7 +2014,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The only agent that the API key may act as; empty if it may act as any.
+     * The only agent that the API key may act as; empty if it may act as any. For a view: the agent that
+     * it is of.
      * </pre>
      *
      * <code>string agent = 8 [json_name = "agent"];</code>
@@ -1808,7 +2036,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The only agent that the API key may act as; empty if it may act as any.
+     * The only agent that the API key may act as; empty if it may act as any. For a view: the agent that
+     * it is of.
      * </pre>
      *
      * <code>string agent = 8 [json_name = "agent"];</code>
@@ -1825,7 +2054,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The only agent that the API key may act as; empty if it may act as any.
+     * The only agent that the API key may act as; empty if it may act as any. For a view: the agent that
+     * it is of.
      * </pre>
      *
      * <code>string agent = 8 [json_name = "agent"];</code>
@@ -1839,7 +2069,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The only agent that the API key may act as; empty if it may act as any.
+     * The only agent that the API key may act as; empty if it may act as any. For a view: the agent that
+     * it is of.
      * </pre>
      *
      * <code>string agent = 8 [json_name = "agent"];</code>
@@ -2101,6 +2332,283 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       masterKeyId_ = value;
       bitField0_ |= 0x00000200;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object setting_ = "";
+    /**
+     * <pre>
+     * Name of the setting that was changed; empty for other acts.
+     * </pre>
+     *
+     * <code>string setting = 11 [json_name = "setting"];</code>
+     * @return The setting.
+     */
+    public java.lang.String getSetting() {
+      java.lang.Object ref = setting_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        setting_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Name of the setting that was changed; empty for other acts.
+     * </pre>
+     *
+     * <code>string setting = 11 [json_name = "setting"];</code>
+     * @return The bytes for setting.
+     */
+    public com.google.protobuf.ByteString
+        getSettingBytes() {
+      java.lang.Object ref = setting_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        setting_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * Name of the setting that was changed; empty for other acts.
+     * </pre>
+     *
+     * <code>string setting = 11 [json_name = "setting"];</code>
+     * @param value The setting to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSetting(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      setting_ = value;
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Name of the setting that was changed; empty for other acts.
+     * </pre>
+     *
+     * <code>string setting = 11 [json_name = "setting"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearSetting() {
+      setting_ = getDefaultInstance().getSetting();
+      bitField0_ = (bitField0_ & ~0x00000400);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Name of the setting that was changed; empty for other acts.
+     * </pre>
+     *
+     * <code>string setting = 11 [json_name = "setting"];</code>
+     * @param value The bytes for setting to set.
+     * @return This builder for chaining.
+     */
+    public Builder setSettingBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      setting_ = value;
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+
+    private java.lang.Object value_ = "";
+    /**
+     * <pre>
+     * The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
+     * Empty: back to the default, or no bounds any more.
+     * </pre>
+     *
+     * <code>string value = 12 [json_name = "value"];</code>
+     * @return The value.
+     */
+    public java.lang.String getValue() {
+      java.lang.Object ref = value_;
+      if (!(ref instanceof java.lang.String)) {
+        com.google.protobuf.ByteString bs =
+            (com.google.protobuf.ByteString) ref;
+        java.lang.String s = bs.toStringUtf8();
+        value_ = s;
+        return s;
+      } else {
+        return (java.lang.String) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
+     * Empty: back to the default, or no bounds any more.
+     * </pre>
+     *
+     * <code>string value = 12 [json_name = "value"];</code>
+     * @return The bytes for value.
+     */
+    public com.google.protobuf.ByteString
+        getValueBytes() {
+      java.lang.Object ref = value_;
+      if (ref instanceof String) {
+        com.google.protobuf.ByteString b = 
+            com.google.protobuf.ByteString.copyFromUtf8(
+                (java.lang.String) ref);
+        value_ = b;
+        return b;
+      } else {
+        return (com.google.protobuf.ByteString) ref;
+      }
+    }
+    /**
+     * <pre>
+     * The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
+     * Empty: back to the default, or no bounds any more.
+     * </pre>
+     *
+     * <code>string value = 12 [json_name = "value"];</code>
+     * @param value The value to set.
+     * @return This builder for chaining.
+     */
+    public Builder setValue(
+        java.lang.String value) {
+      if (value == null) { throw new NullPointerException(); }
+      value_ = value;
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
+     * Empty: back to the default, or no bounds any more.
+     * </pre>
+     *
+     * <code>string value = 12 [json_name = "value"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearValue() {
+      value_ = getDefaultInstance().getValue();
+      bitField0_ = (bitField0_ & ~0x00000800);
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
+     * Empty: back to the default, or no bounds any more.
+     * </pre>
+     *
+     * <code>string value = 12 [json_name = "value"];</code>
+     * @param value The bytes for value to set.
+     * @return This builder for chaining.
+     */
+    public Builder setValueBytes(
+        com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      checkByteStringIsUtf8(value);
+      value_ = value;
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+
+    private long policyRevision_ ;
+    /**
+     * <pre>
+     * Number of this state of the tenant's settings and views, counting from 1. 0 for other acts.
+     * </pre>
+     *
+     * <code>int64 policy_revision = 13 [json_name = "policyRevision"];</code>
+     * @return The policyRevision.
+     */
+    @java.lang.Override
+    public long getPolicyRevision() {
+      return policyRevision_;
+    }
+    /**
+     * <pre>
+     * Number of this state of the tenant's settings and views, counting from 1. 0 for other acts.
+     * </pre>
+     *
+     * <code>int64 policy_revision = 13 [json_name = "policyRevision"];</code>
+     * @param value The policyRevision to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPolicyRevision(long value) {
+
+      policyRevision_ = value;
+      bitField0_ |= 0x00001000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Number of this state of the tenant's settings and views, counting from 1. 0 for other acts.
+     * </pre>
+     *
+     * <code>int64 policy_revision = 13 [json_name = "policyRevision"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPolicyRevision() {
+      bitField0_ = (bitField0_ & ~0x00001000);
+      policyRevision_ = 0L;
+      onChanged();
+      return this;
+    }
+
+    private com.google.protobuf.ByteString policyDigest_ = com.google.protobuf.ByteString.EMPTY;
+    /**
+     * <pre>
+     * SHA-256 of this state of the tenant's settings and views. Empty for other acts.
+     * </pre>
+     *
+     * <code>bytes policy_digest = 14 [json_name = "policyDigest"];</code>
+     * @return The policyDigest.
+     */
+    @java.lang.Override
+    public com.google.protobuf.ByteString getPolicyDigest() {
+      return policyDigest_;
+    }
+    /**
+     * <pre>
+     * SHA-256 of this state of the tenant's settings and views. Empty for other acts.
+     * </pre>
+     *
+     * <code>bytes policy_digest = 14 [json_name = "policyDigest"];</code>
+     * @param value The policyDigest to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPolicyDigest(com.google.protobuf.ByteString value) {
+      if (value == null) { throw new NullPointerException(); }
+      policyDigest_ = value;
+      bitField0_ |= 0x00002000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * SHA-256 of this state of the tenant's settings and views. Empty for other acts.
+     * </pre>
+     *
+     * <code>bytes policy_digest = 14 [json_name = "policyDigest"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPolicyDigest() {
+      bitField0_ = (bitField0_ & ~0x00002000);
+      policyDigest_ = getDefaultInstance().getPolicyDigest();
       onChanged();
       return this;
     }

@@ -190,7 +190,8 @@ public interface AdministeredOrBuilder extends
 
   /**
    * <pre>
-   * The only agent that the API key may act as; empty if it may act as any.
+   * The only agent that the API key may act as; empty if it may act as any. For a view: the agent that
+   * it is of.
    * </pre>
    *
    * <code>string agent = 8 [json_name = "agent"];</code>
@@ -199,7 +200,8 @@ public interface AdministeredOrBuilder extends
   java.lang.String getAgent();
   /**
    * <pre>
-   * The only agent that the API key may act as; empty if it may act as any.
+   * The only agent that the API key may act as; empty if it may act as any. For a view: the agent that
+   * it is of.
    * </pre>
    *
    * <code>string agent = 8 [json_name = "agent"];</code>
@@ -254,4 +256,66 @@ public interface AdministeredOrBuilder extends
    */
   com.google.protobuf.ByteString
       getMasterKeyIdBytes();
+
+  /**
+   * <pre>
+   * Name of the setting that was changed; empty for other acts.
+   * </pre>
+   *
+   * <code>string setting = 11 [json_name = "setting"];</code>
+   * @return The setting.
+   */
+  java.lang.String getSetting();
+  /**
+   * <pre>
+   * Name of the setting that was changed; empty for other acts.
+   * </pre>
+   *
+   * <code>string setting = 11 [json_name = "setting"];</code>
+   * @return The bytes for setting.
+   */
+  com.google.protobuf.ByteString
+      getSettingBytes();
+
+  /**
+   * <pre>
+   * The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
+   * Empty: back to the default, or no bounds any more.
+   * </pre>
+   *
+   * <code>string value = 12 [json_name = "value"];</code>
+   * @return The value.
+   */
+  java.lang.String getValue();
+  /**
+   * <pre>
+   * The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
+   * Empty: back to the default, or no bounds any more.
+   * </pre>
+   *
+   * <code>string value = 12 [json_name = "value"];</code>
+   * @return The bytes for value.
+   */
+  com.google.protobuf.ByteString
+      getValueBytes();
+
+  /**
+   * <pre>
+   * Number of this state of the tenant's settings and views, counting from 1. 0 for other acts.
+   * </pre>
+   *
+   * <code>int64 policy_revision = 13 [json_name = "policyRevision"];</code>
+   * @return The policyRevision.
+   */
+  long getPolicyRevision();
+
+  /**
+   * <pre>
+   * SHA-256 of this state of the tenant's settings and views. Empty for other acts.
+   * </pre>
+   *
+   * <code>bytes policy_digest = 14 [json_name = "policyDigest"];</code>
+   * @return The policyDigest.
+   */
+  com.google.protobuf.ByteString getPolicyDigest();
 }

@@ -63,6 +63,22 @@ public enum AdministrativeAct
    * <code>ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED = 5;</code>
    */
   ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED(5),
+  /**
+   * <pre>
+   * Changed a setting of the tenant, or put it back to its default.
+   * </pre>
+   *
+   * <code>ADMINISTRATIVE_ACT_SETTING_CHANGED = 6;</code>
+   */
+  ADMINISTRATIVE_ACT_SETTING_CHANGED(6),
+  /**
+   * <pre>
+   * Changed what an agent may see, or took the bounds away.
+   * </pre>
+   *
+   * <code>ADMINISTRATIVE_ACT_VIEW_CHANGED = 7;</code>
+   */
+  ADMINISTRATIVE_ACT_VIEW_CHANGED(7),
   UNRECOGNIZED(-1),
   ;
 
@@ -123,6 +139,22 @@ public enum AdministrativeAct
    * <code>ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED = 5;</code>
    */
   public static final int ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED_VALUE = 5;
+  /**
+   * <pre>
+   * Changed a setting of the tenant, or put it back to its default.
+   * </pre>
+   *
+   * <code>ADMINISTRATIVE_ACT_SETTING_CHANGED = 6;</code>
+   */
+  public static final int ADMINISTRATIVE_ACT_SETTING_CHANGED_VALUE = 6;
+  /**
+   * <pre>
+   * Changed what an agent may see, or took the bounds away.
+   * </pre>
+   *
+   * <code>ADMINISTRATIVE_ACT_VIEW_CHANGED = 7;</code>
+   */
+  public static final int ADMINISTRATIVE_ACT_VIEW_CHANGED_VALUE = 7;
 
 
   public final int getNumber() {
@@ -155,6 +187,8 @@ public enum AdministrativeAct
       case 3: return ADMINISTRATIVE_ACT_API_KEY_REVOKED;
       case 4: return ADMINISTRATIVE_ACT_MASTER_KEY_REWRAPPED;
       case 5: return ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED;
+      case 6: return ADMINISTRATIVE_ACT_SETTING_CHANGED;
+      case 7: return ADMINISTRATIVE_ACT_VIEW_CHANGED;
       default: return null;
     }
   }

@@ -263,8 +263,8 @@ public final class AuditProto {
       "count\030\003 \001(\003R\005count\"\211\001\n\017RestoreDeclared\022+" +
       "\n\021anchored_sequence\030\001 \001(\003R\020anchoredSeque" +
       "nce\022+\n\021restored_sequence\030\002 \001(\003R\020restored" +
-      "Sequence\022\034\n\treference\030\003 \001(\tR\treference\"\262" +
-      "\003\n\014Administered\0220\n\003act\030\001 \001(\0162\036.muniment." +
+      "Sequence\022\034\n\treference\030\003 \001(\tR\treference\"\260" +
+      "\004\n\014Administered\0220\n\003act\030\001 \001(\0162\036.muniment." +
       "v1.AdministrativeActR\003act\022#\n\rcredential_" +
       "id\030\002 \001(\tR\014credentialId\022\033\n\tpublic_id\030\003 \001(" +
       "\tR\010publicId\022 \n\013permissions\030\004 \003(\tR\013permis" +
@@ -274,176 +274,181 @@ public final class AuditProto {
       "#\n\rsubject_bound\030\007 \001(\010R\014subjectBound\022\024\n\005" +
       "agent\030\010 \001(\tR\005agent\022;\n\013expire_time\030\t \001(\0132" +
       "\032.google.protobuf.TimestampR\nexpireTime\022" +
-      "\"\n\rmaster_key_id\030\n \001(\tR\013masterKeyId\"\210\002\n\024" +
-      "ConversationIngested\022\033\n\tingest_id\030\001 \001(\tR" +
-      "\010ingestId\022.\n\005state\030\002 \001(\0162\030.muniment.v1.I" +
-      "ngestStateR\005state\0220\n\005items\030\003 \003(\0132\032.munim" +
-      "ent.v1.WrittenMemoryR\005items\0224\n\textractor" +
-      "\030\004 \001(\0162\026.muniment.v1.ExtractorR\textracto" +
-      "r\022;\n\010fallback\030\005 \001(\0162\037.muniment.v1.Extrac" +
-      "tionFallbackR\010fallback\"z\n\017CorrectedMemor" +
-      "y\022\033\n\tmemory_id\030\001 \001(\tR\010memoryId\022\032\n\010revisi" +
-      "on\030\002 \001(\003R\010revision\022.\n\005state\030\003 \001(\0162\030.muni" +
-      "ment.v1.MemoryStateR\005state\"w\n\021MemoriesCo" +
-      "rrected\0228\n\010memories\030\001 \003(\0132\034.muniment.v1." +
-      "CorrectedMemoryR\010memories\022(\n\020write_reque" +
-      "st_id\030\002 \001(\tR\016writeRequestId\"\342\001\n\rReviewDe" +
-      "cided\022\033\n\tmemory_id\030\001 \001(\tR\010memoryId\022\032\n\010re" +
-      "vision\030\002 \001(\003R\010revision\0227\n\010decision\030\003 \001(\016" +
-      "2\033.muniment.v1.ReviewDecisionR\010decision\022" +
-      "0\n\024superseded_memory_id\030\004 \001(\tR\022supersede" +
-      "dMemoryId\022-\n\005trust\030\005 \001(\0162\027.muniment.v1.T" +
-      "rustLevelR\005trust\"\317\001\n\016ConsentChanged\022/\n\005l" +
-      "evel\030\001 \001(\0162\031.muniment.v1.ConsentLevelR\005l" +
-      "evel\022@\n\017necessary_kinds\030\002 \003(\0162\027.muniment" +
-      ".v1.MemoryKindR\016necessaryKinds\022+\n\021sessio" +
-      "n_forgotten\030\003 \001(\010R\020sessionForgotten\022\035\n\ne" +
-      "rasure_id\030\004 \001(\tR\terasureId\"\236\014\n\nAuditEven" +
-      "t\022\031\n\010event_id\030\001 \001(\tR\007eventId\0229\n\nevent_ti" +
-      "me\030\002 \001(\0132\032.google.protobuf.TimestampR\tev" +
-      "entTime\0220\n\006action\030\003 \001(\0162\030.muniment.v1.Au" +
-      "ditActionR\006action\0223\n\007outcome\030\004 \001(\0162\031.mun" +
-      "iment.v1.AuditOutcomeR\007outcome\0220\n\006reason" +
-      "\030\005 \001(\0162\030.muniment.v1.ErrorReasonR\006reason" +
-      "\022(\n\005actor\030\006 \001(\0132\022.muniment.v1.ActorR\005act" +
-      "or\022(\n\005scope\030\n \001(\0132\022.muniment.v1.ScopeR\005s" +
-      "cope\022\031\n\010scope_id\030\013 \001(\tR\007scopeId\022\031\n\010trace" +
-      "_id\030\024 \001(\tR\007traceId\022\027\n\007span_id\030\025 \001(\tR\006spa" +
-      "nId\022\035\n\nrequest_id\030\026 \001(\tR\trequestId\022\032\n\010se" +
-      "quence\030\036 \001(\003R\010sequence\022\026\n\006digest\030\037 \001(\014R\006" +
-      "digest\022\037\n\013prev_digest\030  \001(\014R\nprevDigest\022" +
-      "C\n\016memory_written\030( \001(\0132\032.muniment.v1.Me" +
-      "moryWrittenH\000R\rmemoryWritten\022L\n\021memory_s" +
-      "uperseded\030) \001(\0132\035.muniment.v1.MemorySupe" +
-      "rsededH\000R\020memorySuperseded\022@\n\rmemory_era" +
-      "sed\030* \001(\0132\031.muniment.v1.MemoryErasedH\000R\014" +
-      "memoryErased\022L\n\021memories_recalled\030+ \001(\0132" +
-      "\035.muniment.v1.MemoriesRecalledH\000R\020memori" +
-      "esRecalled\022@\n\rmemories_used\030, \001(\0132\031.muni" +
-      "ment.v1.MemoriesUsedH\000R\014memoriesUsed\022@\n\r" +
-      "memories_read\030- \001(\0132\031.muniment.v1.Memori" +
-      "esReadH\000R\014memoriesRead\022@\n\raccess_denied\030" +
-      ". \001(\0132\031.muniment.v1.AccessDeniedH\000R\014acce" +
-      "ssDenied\022R\n\023integrity_violation\030/ \001(\0132\037." +
-      "muniment.v1.IntegrityViolationH\000R\022integr" +
-      "ityViolation\022I\n\020restore_declared\0300 \001(\0132\034" +
-      ".muniment.v1.RestoreDeclaredH\000R\017restoreD" +
-      "eclared\022?\n\014administered\0301 \001(\0132\031.muniment" +
-      ".v1.AdministeredH\000R\014administered\022X\n\025conv" +
-      "ersation_ingested\0302 \001(\0132!.muniment.v1.Co" +
-      "nversationIngestedH\000R\024conversationIngest" +
-      "ed\022O\n\022memories_corrected\0303 \001(\0132\036.munimen" +
-      "t.v1.MemoriesCorrectedH\000R\021memoriesCorrec" +
-      "ted\022C\n\016review_decided\0304 \001(\0132\032.muniment.v" +
-      "1.ReviewDecidedH\000R\rreviewDecided\022F\n\017cons" +
-      "ent_changed\0305 \001(\0132\033.muniment.v1.ConsentC" +
-      "hangedH\000R\016consentChangedB\t\n\007details\"\210\003\n\013" +
-      "AuditFilter\022\033\n\tmemory_id\030\001 \001(\tR\010memoryId" +
-      "\022(\n\005scope\030\002 \001(\0132\022.muniment.v1.ScopeR\005sco" +
-      "pe\022\033\n\trecall_id\030\003 \001(\tR\010recallId\022\031\n\010trace" +
-      "_id\030\004 \001(\tR\007traceId\022\034\n\tprincipal\030\n \001(\tR\tp" +
-      "rincipal\0222\n\007actions\030\013 \003(\0162\030.muniment.v1." +
-      "AuditActionR\007actions\0225\n\010outcomes\030\014 \003(\0162\031" +
-      ".muniment.v1.AuditOutcomeR\010outcomes\022:\n\014s" +
-      "ource_types\030\r \003(\0162\027.muniment.v1.SourceTy" +
-      "peR\013sourceTypes\0225\n\nevent_time\030\024 \001(\0132\026.mu" +
-      "niment.v1.TimeRangeR\teventTime\"\274\001\n\tUseRe" +
-      "port\022\031\n\010event_id\030\001 \001(\tR\007eventId\022;\n\013repor" +
-      "t_time\030\002 \001(\0132\032.google.protobuf.Timestamp" +
-      "R\nreportTime\022(\n\005actor\030\003 \001(\0132\022.muniment.v" +
-      "1.ActorR\005actor\022-\n\004used\030\004 \001(\0132\031.muniment." +
-      "v1.MemoriesUsedR\004used\"\247\003\n\rRecallReceipt\022" +
-      "\033\n\trecall_id\030\001 \001(\tR\010recallId\022;\n\013recall_t" +
-      "ime\030\002 \001(\0132\032.google.protobuf.TimestampR\nr" +
-      "ecallTime\022(\n\005actor\030\003 \001(\0132\022.muniment.v1.A" +
-      "ctorR\005actor\022(\n\005scope\030\004 \001(\0132\022.muniment.v1" +
-      ".ScopeR\005scope\022\031\n\010trace_id\030\005 \001(\tR\007traceId" +
-      "\022\027\n\007span_id\030\006 \001(\tR\006spanId\0229\n\010recalled\030\n " +
-      "\001(\0132\035.muniment.v1.MemoriesRecalledR\010reca" +
-      "lled\022*\n\004uses\030\024 \003(\0132\026.muniment.v1.UseRepo" +
-      "rtR\004uses\022\031\n\010event_id\030\036 \001(\tR\007eventId\022\032\n\010s" +
-      "equence\030\037 \001(\003R\010sequence\022\026\n\006digest\030  \001(\014R" +
-      "\006digest\"\351\001\n\017AuditCheckpoint\022\032\n\010sequence\030" +
-      "\001 \001(\003R\010sequence\022\026\n\006digest\030\002 \001(\014R\006digest\022" +
-      ";\n\013create_time\030\003 \001(\0132\032.google.protobuf.T" +
-      "imestampR\ncreateTime\022$\n\016signing_key_id\030\004" +
-      " \001(\tR\014signingKeyId\022\034\n\tsignature\030\005 \001(\014R\ts" +
-      "ignature\022!\n\014signed_bytes\030\006 \001(\014R\013signedBy" +
-      "tes\"o\n\nSigningKey\022$\n\016signing_key_id\030\001 \001(" +
-      "\tR\014signingKeyId\022\034\n\talgorithm\030\002 \001(\tR\talgo" +
-      "rithm\022\035\n\npublic_key\030\003 \001(\014R\tpublicKey\"\236\002\n" +
-      "\014ExportHeader\022%\n\016format_version\030\001 \001(\005R\rf" +
-      "ormatVersion\022\026\n\006tenant\030\002 \001(\tR\006tenant\022\033\n\t" +
-      "tenant_id\030\003 \001(\tR\010tenantId\022%\n\016first_seque" +
-      "nce\030\004 \001(\003R\rfirstSequence\022#\n\rlast_sequenc" +
-      "e\030\005 \001(\003R\014lastSequence\022*\n\021first_prev_dige" +
-      "st\030\006 \001(\014R\017firstPrevDigest\022:\n\014signing_key" +
-      "s\030\007 \003(\0132\027.muniment.v1.SigningKeyR\013signin" +
-      "gKeys\"\250\001\n\rExportedEvent\022\032\n\010sequence\030\001 \001(" +
-      "\003R\010sequence\022\031\n\010event_id\030\002 \001(\tR\007eventId\022\'" +
-      "\n\017canonical_bytes\030\003 \001(\014R\016canonicalBytes\022" +
-      "\037\n\013prev_digest\030\004 \001(\014R\nprevDigest\022\026\n\006dige" +
-      "st\030\005 \001(\014R\006digest\"D\n\016ExportedEvents\0222\n\006ev" +
-      "ents\030\001 \003(\0132\032.muniment.v1.ExportedEventR\006" +
-      "events\"\237\001\n\rExportTrailer\022\037\n\013event_count\030" +
-      "\001 \001(\003R\neventCount\022#\n\rlast_sequence\030\002 \001(\003" +
-      "R\014lastSequence\022\037\n\013last_digest\030\003 \001(\014R\nlas" +
-      "tDigest\022\'\n\017unchained_count\030\004 \001(\003R\016unchai" +
-      "nedCount\"/\n\020GetRecallRequest\022\033\n\trecall_i" +
-      "d\030\001 \001(\tR\010recallId\"I\n\021GetRecallResponse\0224" +
-      "\n\007receipt\030\001 \001(\0132\032.muniment.v1.RecallRece" +
-      "iptR\007receipt\"\206\001\n\022ExportAuditRequest\022(\n\rf" +
-      "rom_sequence\030\001 \001(\003H\000R\014fromSequence\210\001\001\022$\n" +
-      "\013to_sequence\030\002 \001(\003H\001R\ntoSequence\210\001\001B\020\n\016_" +
-      "from_sequenceB\016\n\014_to_sequence\"\201\002\n\023Export" +
-      "AuditResponse\0223\n\006header\030\001 \001(\0132\031.muniment" +
-      ".v1.ExportHeaderH\000R\006header\0225\n\006events\030\002 \001" +
-      "(\0132\033.muniment.v1.ExportedEventsH\000R\006event" +
-      "s\022>\n\ncheckpoint\030\003 \001(\0132\034.muniment.v1.Audi" +
-      "tCheckpointH\000R\ncheckpoint\0226\n\007trailer\030\004 \001" +
-      "(\0132\032.muniment.v1.ExportTrailerH\000R\007traile" +
-      "rB\006\n\004part*\321\005\n\013AuditAction\022\034\n\030AUDIT_ACTIO" +
-      "N_UNSPECIFIED\020\000\022\026\n\022AUDIT_ACTION_WRITE\020\001\022" +
-      "\032\n\026AUDIT_ACTION_SUPERSEDE\020\002\022\026\n\022AUDIT_ACT" +
-      "ION_ERASE\020\003\022\027\n\023AUDIT_ACTION_RECALL\020\004\022\033\n\027" +
-      "AUDIT_ACTION_REPORT_USE\020\005\022\033\n\027AUDIT_ACTIO" +
-      "N_GET_MEMORY\020\006\022\036\n\032AUDIT_ACTION_LIST_MEMO" +
-      "RIES\020\007\022\034\n\030AUDIT_ACTION_GET_ERASURE\020\010\022\033\n\027" +
-      "AUDIT_ACTION_READ_AUDIT\020\t\022\027\n\023AUDIT_ACTIO" +
-      "N_INGEST\020\n\022\037\n\033AUDIT_ACTION_RESTORE_MEMOR" +
-      "Y\020\013\022\030\n\024AUDIT_ACTION_RETRACT\020\014\022\033\n\027AUDIT_A" +
-      "CTION_UNDO_WRITE\020\r\022\036\n\032AUDIT_ACTION_DECID" +
-      "E_REVIEW\020\016\022\035\n\031AUDIT_ACTION_LIST_REVIEWS\020" +
-      "\017\022\034\n\030AUDIT_ACTION_SET_CONSENT\020\020\022!\n\035AUDIT" +
-      "_ACTION_DESCRIBE_SUBJECT\020\021\022 \n\034AUDIT_ACTI" +
-      "ON_EXPORT_MEMORIES\020\022\022 \n\034AUDIT_ACTION_IMP" +
-      "ORT_MEMORIES\020\023\022\034\n\030AUDIT_ACTION_MAINTENAN" +
-      "CE\020\024\022 \n\034AUDIT_ACTION_INTEGRITY_CHECK\020\025\022\030" +
-      "\n\024AUDIT_ACTION_RESTORE\020\026\022\033\n\027AUDIT_ACTION" +
-      "_ADMINISTER\020\027*w\n\014AuditOutcome\022\035\n\031AUDIT_O" +
-      "UTCOME_UNSPECIFIED\020\000\022\024\n\020AUDIT_OUTCOME_OK" +
-      "\020\001\022\030\n\024AUDIT_OUTCOME_DENIED\020\002\022\030\n\024AUDIT_OU" +
-      "TCOME_FAILED\020\003*\204\001\n\tActorKind\022\032\n\026ACTOR_KI" +
-      "ND_UNSPECIFIED\020\000\022\026\n\022ACTOR_KIND_API_KEY\020\001" +
-      "\022\022\n\016ACTOR_KIND_JWT\020\002\022\026\n\022ACTOR_KIND_SERVI" +
-      "CE\020\003\022\027\n\023ACTOR_KIND_OPERATOR\020\004*t\n\nUseOutc" +
-      "ome\022\033\n\027USE_OUTCOME_UNSPECIFIED\020\000\022\027\n\023USE_" +
-      "OUTCOME_HELPFUL\020\001\022\027\n\023USE_OUTCOME_NEUTRAL" +
-      "\020\002\022\027\n\023USE_OUTCOME_HARMFUL\020\003*\206\002\n\021Administ" +
-      "rativeAct\022\"\n\036ADMINISTRATIVE_ACT_UNSPECIF" +
-      "IED\020\000\022%\n!ADMINISTRATIVE_ACT_TENANT_CREAT" +
-      "ED\020\001\022&\n\"ADMINISTRATIVE_ACT_API_KEY_CREAT" +
-      "ED\020\002\022&\n\"ADMINISTRATIVE_ACT_API_KEY_REVOK" +
-      "ED\020\003\022+\n\'ADMINISTRATIVE_ACT_MASTER_KEY_RE" +
-      "WRAPPED\020\004\022)\n%ADMINISTRATIVE_ACT_MASTER_K" +
-      "EY_RETIRED\020\0052\270\001\n\014AuditService\022O\n\tGetReca" +
-      "ll\022\035.muniment.v1.GetRecallRequest\032\036.muni" +
-      "ment.v1.GetRecallResponse\"\003\220\002\001\022W\n\013Export" +
-      "Audit\022\037.muniment.v1.ExportAuditRequest\032 " +
-      ".muniment.v1.ExportAuditResponse\"\003\220\002\0010\001B" +
-      "j\n\017dev.muniment.v1B\nAuditProtoP\001\242\002\003MXX\252\002" +
-      "\013Muniment.V1\312\002\013Muniment\\V1\342\002\027Muniment\\V1" +
-      "\\GPBMetadata\352\002\014Muniment::V1b\006proto3"
+      "\"\n\rmaster_key_id\030\n \001(\tR\013masterKeyId\022\030\n\007s" +
+      "etting\030\013 \001(\tR\007setting\022\024\n\005value\030\014 \001(\tR\005va" +
+      "lue\022\'\n\017policy_revision\030\r \001(\003R\016policyRevi" +
+      "sion\022#\n\rpolicy_digest\030\016 \001(\014R\014policyDiges" +
+      "t\"\210\002\n\024ConversationIngested\022\033\n\tingest_id\030" +
+      "\001 \001(\tR\010ingestId\022.\n\005state\030\002 \001(\0162\030.munimen" +
+      "t.v1.IngestStateR\005state\0220\n\005items\030\003 \003(\0132\032" +
+      ".muniment.v1.WrittenMemoryR\005items\0224\n\text" +
+      "ractor\030\004 \001(\0162\026.muniment.v1.ExtractorR\tex" +
+      "tractor\022;\n\010fallback\030\005 \001(\0162\037.muniment.v1." +
+      "ExtractionFallbackR\010fallback\"z\n\017Correcte" +
+      "dMemory\022\033\n\tmemory_id\030\001 \001(\tR\010memoryId\022\032\n\010" +
+      "revision\030\002 \001(\003R\010revision\022.\n\005state\030\003 \001(\0162" +
+      "\030.muniment.v1.MemoryStateR\005state\"w\n\021Memo" +
+      "riesCorrected\0228\n\010memories\030\001 \003(\0132\034.munime" +
+      "nt.v1.CorrectedMemoryR\010memories\022(\n\020write" +
+      "_request_id\030\002 \001(\tR\016writeRequestId\"\342\001\n\rRe" +
+      "viewDecided\022\033\n\tmemory_id\030\001 \001(\tR\010memoryId" +
+      "\022\032\n\010revision\030\002 \001(\003R\010revision\0227\n\010decision" +
+      "\030\003 \001(\0162\033.muniment.v1.ReviewDecisionR\010dec" +
+      "ision\0220\n\024superseded_memory_id\030\004 \001(\tR\022sup" +
+      "ersededMemoryId\022-\n\005trust\030\005 \001(\0162\027.munimen" +
+      "t.v1.TrustLevelR\005trust\"\317\001\n\016ConsentChange" +
+      "d\022/\n\005level\030\001 \001(\0162\031.muniment.v1.ConsentLe" +
+      "velR\005level\022@\n\017necessary_kinds\030\002 \003(\0162\027.mu" +
+      "niment.v1.MemoryKindR\016necessaryKinds\022+\n\021" +
+      "session_forgotten\030\003 \001(\010R\020sessionForgotte" +
+      "n\022\035\n\nerasure_id\030\004 \001(\tR\terasureId\"\236\014\n\nAud" +
+      "itEvent\022\031\n\010event_id\030\001 \001(\tR\007eventId\0229\n\nev" +
+      "ent_time\030\002 \001(\0132\032.google.protobuf.Timesta" +
+      "mpR\teventTime\0220\n\006action\030\003 \001(\0162\030.muniment" +
+      ".v1.AuditActionR\006action\0223\n\007outcome\030\004 \001(\016" +
+      "2\031.muniment.v1.AuditOutcomeR\007outcome\0220\n\006" +
+      "reason\030\005 \001(\0162\030.muniment.v1.ErrorReasonR\006" +
+      "reason\022(\n\005actor\030\006 \001(\0132\022.muniment.v1.Acto" +
+      "rR\005actor\022(\n\005scope\030\n \001(\0132\022.muniment.v1.Sc" +
+      "opeR\005scope\022\031\n\010scope_id\030\013 \001(\tR\007scopeId\022\031\n" +
+      "\010trace_id\030\024 \001(\tR\007traceId\022\027\n\007span_id\030\025 \001(" +
+      "\tR\006spanId\022\035\n\nrequest_id\030\026 \001(\tR\trequestId" +
+      "\022\032\n\010sequence\030\036 \001(\003R\010sequence\022\026\n\006digest\030\037" +
+      " \001(\014R\006digest\022\037\n\013prev_digest\030  \001(\014R\nprevD" +
+      "igest\022C\n\016memory_written\030( \001(\0132\032.muniment" +
+      ".v1.MemoryWrittenH\000R\rmemoryWritten\022L\n\021me" +
+      "mory_superseded\030) \001(\0132\035.muniment.v1.Memo" +
+      "rySupersededH\000R\020memorySuperseded\022@\n\rmemo" +
+      "ry_erased\030* \001(\0132\031.muniment.v1.MemoryEras" +
+      "edH\000R\014memoryErased\022L\n\021memories_recalled\030" +
+      "+ \001(\0132\035.muniment.v1.MemoriesRecalledH\000R\020" +
+      "memoriesRecalled\022@\n\rmemories_used\030, \001(\0132" +
+      "\031.muniment.v1.MemoriesUsedH\000R\014memoriesUs" +
+      "ed\022@\n\rmemories_read\030- \001(\0132\031.muniment.v1." +
+      "MemoriesReadH\000R\014memoriesRead\022@\n\raccess_d" +
+      "enied\030. \001(\0132\031.muniment.v1.AccessDeniedH\000" +
+      "R\014accessDenied\022R\n\023integrity_violation\030/ " +
+      "\001(\0132\037.muniment.v1.IntegrityViolationH\000R\022" +
+      "integrityViolation\022I\n\020restore_declared\0300" +
+      " \001(\0132\034.muniment.v1.RestoreDeclaredH\000R\017re" +
+      "storeDeclared\022?\n\014administered\0301 \001(\0132\031.mu" +
+      "niment.v1.AdministeredH\000R\014administered\022X" +
+      "\n\025conversation_ingested\0302 \001(\0132!.muniment" +
+      ".v1.ConversationIngestedH\000R\024conversation" +
+      "Ingested\022O\n\022memories_corrected\0303 \001(\0132\036.m" +
+      "uniment.v1.MemoriesCorrectedH\000R\021memories" +
+      "Corrected\022C\n\016review_decided\0304 \001(\0132\032.muni" +
+      "ment.v1.ReviewDecidedH\000R\rreviewDecided\022F" +
+      "\n\017consent_changed\0305 \001(\0132\033.muniment.v1.Co" +
+      "nsentChangedH\000R\016consentChangedB\t\n\007detail" +
+      "s\"\210\003\n\013AuditFilter\022\033\n\tmemory_id\030\001 \001(\tR\010me" +
+      "moryId\022(\n\005scope\030\002 \001(\0132\022.muniment.v1.Scop" +
+      "eR\005scope\022\033\n\trecall_id\030\003 \001(\tR\010recallId\022\031\n" +
+      "\010trace_id\030\004 \001(\tR\007traceId\022\034\n\tprincipal\030\n " +
+      "\001(\tR\tprincipal\0222\n\007actions\030\013 \003(\0162\030.munime" +
+      "nt.v1.AuditActionR\007actions\0225\n\010outcomes\030\014" +
+      " \003(\0162\031.muniment.v1.AuditOutcomeR\010outcome" +
+      "s\022:\n\014source_types\030\r \003(\0162\027.muniment.v1.So" +
+      "urceTypeR\013sourceTypes\0225\n\nevent_time\030\024 \001(" +
+      "\0132\026.muniment.v1.TimeRangeR\teventTime\"\274\001\n" +
+      "\tUseReport\022\031\n\010event_id\030\001 \001(\tR\007eventId\022;\n" +
+      "\013report_time\030\002 \001(\0132\032.google.protobuf.Tim" +
+      "estampR\nreportTime\022(\n\005actor\030\003 \001(\0132\022.muni" +
+      "ment.v1.ActorR\005actor\022-\n\004used\030\004 \001(\0132\031.mun" +
+      "iment.v1.MemoriesUsedR\004used\"\247\003\n\rRecallRe" +
+      "ceipt\022\033\n\trecall_id\030\001 \001(\tR\010recallId\022;\n\013re" +
+      "call_time\030\002 \001(\0132\032.google.protobuf.Timest" +
+      "ampR\nrecallTime\022(\n\005actor\030\003 \001(\0132\022.munimen" +
+      "t.v1.ActorR\005actor\022(\n\005scope\030\004 \001(\0132\022.munim" +
+      "ent.v1.ScopeR\005scope\022\031\n\010trace_id\030\005 \001(\tR\007t" +
+      "raceId\022\027\n\007span_id\030\006 \001(\tR\006spanId\0229\n\010recal" +
+      "led\030\n \001(\0132\035.muniment.v1.MemoriesRecalled" +
+      "R\010recalled\022*\n\004uses\030\024 \003(\0132\026.muniment.v1.U" +
+      "seReportR\004uses\022\031\n\010event_id\030\036 \001(\tR\007eventI" +
+      "d\022\032\n\010sequence\030\037 \001(\003R\010sequence\022\026\n\006digest\030" +
+      "  \001(\014R\006digest\"\351\001\n\017AuditCheckpoint\022\032\n\010seq" +
+      "uence\030\001 \001(\003R\010sequence\022\026\n\006digest\030\002 \001(\014R\006d" +
+      "igest\022;\n\013create_time\030\003 \001(\0132\032.google.prot" +
+      "obuf.TimestampR\ncreateTime\022$\n\016signing_ke" +
+      "y_id\030\004 \001(\tR\014signingKeyId\022\034\n\tsignature\030\005 " +
+      "\001(\014R\tsignature\022!\n\014signed_bytes\030\006 \001(\014R\013si" +
+      "gnedBytes\"o\n\nSigningKey\022$\n\016signing_key_i" +
+      "d\030\001 \001(\tR\014signingKeyId\022\034\n\talgorithm\030\002 \001(\t" +
+      "R\talgorithm\022\035\n\npublic_key\030\003 \001(\014R\tpublicK" +
+      "ey\"\236\002\n\014ExportHeader\022%\n\016format_version\030\001 " +
+      "\001(\005R\rformatVersion\022\026\n\006tenant\030\002 \001(\tR\006tena" +
+      "nt\022\033\n\ttenant_id\030\003 \001(\tR\010tenantId\022%\n\016first" +
+      "_sequence\030\004 \001(\003R\rfirstSequence\022#\n\rlast_s" +
+      "equence\030\005 \001(\003R\014lastSequence\022*\n\021first_pre" +
+      "v_digest\030\006 \001(\014R\017firstPrevDigest\022:\n\014signi" +
+      "ng_keys\030\007 \003(\0132\027.muniment.v1.SigningKeyR\013" +
+      "signingKeys\"\250\001\n\rExportedEvent\022\032\n\010sequenc" +
+      "e\030\001 \001(\003R\010sequence\022\031\n\010event_id\030\002 \001(\tR\007eve" +
+      "ntId\022\'\n\017canonical_bytes\030\003 \001(\014R\016canonical" +
+      "Bytes\022\037\n\013prev_digest\030\004 \001(\014R\nprevDigest\022\026" +
+      "\n\006digest\030\005 \001(\014R\006digest\"D\n\016ExportedEvents" +
+      "\0222\n\006events\030\001 \003(\0132\032.muniment.v1.ExportedE" +
+      "ventR\006events\"\237\001\n\rExportTrailer\022\037\n\013event_" +
+      "count\030\001 \001(\003R\neventCount\022#\n\rlast_sequence" +
+      "\030\002 \001(\003R\014lastSequence\022\037\n\013last_digest\030\003 \001(" +
+      "\014R\nlastDigest\022\'\n\017unchained_count\030\004 \001(\003R\016" +
+      "unchainedCount\"/\n\020GetRecallRequest\022\033\n\tre" +
+      "call_id\030\001 \001(\tR\010recallId\"I\n\021GetRecallResp" +
+      "onse\0224\n\007receipt\030\001 \001(\0132\032.muniment.v1.Reca" +
+      "llReceiptR\007receipt\"\206\001\n\022ExportAuditReques" +
+      "t\022(\n\rfrom_sequence\030\001 \001(\003H\000R\014fromSequence" +
+      "\210\001\001\022$\n\013to_sequence\030\002 \001(\003H\001R\ntoSequence\210\001" +
+      "\001B\020\n\016_from_sequenceB\016\n\014_to_sequence\"\201\002\n\023" +
+      "ExportAuditResponse\0223\n\006header\030\001 \001(\0132\031.mu" +
+      "niment.v1.ExportHeaderH\000R\006header\0225\n\006even" +
+      "ts\030\002 \001(\0132\033.muniment.v1.ExportedEventsH\000R" +
+      "\006events\022>\n\ncheckpoint\030\003 \001(\0132\034.muniment.v" +
+      "1.AuditCheckpointH\000R\ncheckpoint\0226\n\007trail" +
+      "er\030\004 \001(\0132\032.muniment.v1.ExportTrailerH\000R\007" +
+      "trailerB\006\n\004part*\321\005\n\013AuditAction\022\034\n\030AUDIT" +
+      "_ACTION_UNSPECIFIED\020\000\022\026\n\022AUDIT_ACTION_WR" +
+      "ITE\020\001\022\032\n\026AUDIT_ACTION_SUPERSEDE\020\002\022\026\n\022AUD" +
+      "IT_ACTION_ERASE\020\003\022\027\n\023AUDIT_ACTION_RECALL" +
+      "\020\004\022\033\n\027AUDIT_ACTION_REPORT_USE\020\005\022\033\n\027AUDIT" +
+      "_ACTION_GET_MEMORY\020\006\022\036\n\032AUDIT_ACTION_LIS" +
+      "T_MEMORIES\020\007\022\034\n\030AUDIT_ACTION_GET_ERASURE" +
+      "\020\010\022\033\n\027AUDIT_ACTION_READ_AUDIT\020\t\022\027\n\023AUDIT" +
+      "_ACTION_INGEST\020\n\022\037\n\033AUDIT_ACTION_RESTORE" +
+      "_MEMORY\020\013\022\030\n\024AUDIT_ACTION_RETRACT\020\014\022\033\n\027A" +
+      "UDIT_ACTION_UNDO_WRITE\020\r\022\036\n\032AUDIT_ACTION" +
+      "_DECIDE_REVIEW\020\016\022\035\n\031AUDIT_ACTION_LIST_RE" +
+      "VIEWS\020\017\022\034\n\030AUDIT_ACTION_SET_CONSENT\020\020\022!\n" +
+      "\035AUDIT_ACTION_DESCRIBE_SUBJECT\020\021\022 \n\034AUDI" +
+      "T_ACTION_EXPORT_MEMORIES\020\022\022 \n\034AUDIT_ACTI" +
+      "ON_IMPORT_MEMORIES\020\023\022\034\n\030AUDIT_ACTION_MAI" +
+      "NTENANCE\020\024\022 \n\034AUDIT_ACTION_INTEGRITY_CHE" +
+      "CK\020\025\022\030\n\024AUDIT_ACTION_RESTORE\020\026\022\033\n\027AUDIT_" +
+      "ACTION_ADMINISTER\020\027*w\n\014AuditOutcome\022\035\n\031A" +
+      "UDIT_OUTCOME_UNSPECIFIED\020\000\022\024\n\020AUDIT_OUTC" +
+      "OME_OK\020\001\022\030\n\024AUDIT_OUTCOME_DENIED\020\002\022\030\n\024AU" +
+      "DIT_OUTCOME_FAILED\020\003*\204\001\n\tActorKind\022\032\n\026AC" +
+      "TOR_KIND_UNSPECIFIED\020\000\022\026\n\022ACTOR_KIND_API" +
+      "_KEY\020\001\022\022\n\016ACTOR_KIND_JWT\020\002\022\026\n\022ACTOR_KIND" +
+      "_SERVICE\020\003\022\027\n\023ACTOR_KIND_OPERATOR\020\004*t\n\nU" +
+      "seOutcome\022\033\n\027USE_OUTCOME_UNSPECIFIED\020\000\022\027" +
+      "\n\023USE_OUTCOME_HELPFUL\020\001\022\027\n\023USE_OUTCOME_N" +
+      "EUTRAL\020\002\022\027\n\023USE_OUTCOME_HARMFUL\020\003*\323\002\n\021Ad" +
+      "ministrativeAct\022\"\n\036ADMINISTRATIVE_ACT_UN" +
+      "SPECIFIED\020\000\022%\n!ADMINISTRATIVE_ACT_TENANT" +
+      "_CREATED\020\001\022&\n\"ADMINISTRATIVE_ACT_API_KEY" +
+      "_CREATED\020\002\022&\n\"ADMINISTRATIVE_ACT_API_KEY" +
+      "_REVOKED\020\003\022+\n\'ADMINISTRATIVE_ACT_MASTER_" +
+      "KEY_REWRAPPED\020\004\022)\n%ADMINISTRATIVE_ACT_MA" +
+      "STER_KEY_RETIRED\020\005\022&\n\"ADMINISTRATIVE_ACT" +
+      "_SETTING_CHANGED\020\006\022#\n\037ADMINISTRATIVE_ACT" +
+      "_VIEW_CHANGED\020\0072\270\001\n\014AuditService\022O\n\tGetR" +
+      "ecall\022\035.muniment.v1.GetRecallRequest\032\036.m" +
+      "uniment.v1.GetRecallResponse\"\003\220\002\001\022W\n\013Exp" +
+      "ortAudit\022\037.muniment.v1.ExportAuditReques" +
+      "t\032 .muniment.v1.ExportAuditResponse\"\003\220\002\001" +
+      "0\001Bj\n\017dev.muniment.v1B\nAuditProtoP\001\242\002\003MX" +
+      "X\252\002\013Muniment.V1\312\002\013Muniment\\V1\342\002\027Muniment" +
+      "\\V1\\GPBMetadata\352\002\014Muniment::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -536,7 +541,7 @@ public final class AuditProto {
     internal_static_muniment_v1_Administered_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_muniment_v1_Administered_descriptor,
-        new java.lang.String[] { "Act", "CredentialId", "PublicId", "Permissions", "SourceTypes", "MaxTrust", "SubjectBound", "Agent", "ExpireTime", "MasterKeyId", });
+        new java.lang.String[] { "Act", "CredentialId", "PublicId", "Permissions", "SourceTypes", "MaxTrust", "SubjectBound", "Agent", "ExpireTime", "MasterKeyId", "Setting", "Value", "PolicyRevision", "PolicyDigest", });
     internal_static_muniment_v1_ConversationIngested_descriptor =
       getDescriptor().getMessageTypes().get(13);
     internal_static_muniment_v1_ConversationIngested_fieldAccessorTable = new
