@@ -100,18 +100,21 @@ class Settings(BaseSettings):
     deadline_erase: Seconds = 60.0
     deadline_audit: Seconds = 15.0
     deadline_export: Seconds = 600.0
+    deadline_stream: Seconds = 60.0
     """Deadlines in seconds for callers that set none."""
     deadline_ceiling_recall: Seconds = 30.0
     deadline_ceiling_write: Seconds = 60.0
     deadline_ceiling_erase: Seconds = 300.0
     deadline_ceiling_audit: Seconds = 60.0
     deadline_ceiling_export: Seconds = 3600.0
+    deadline_ceiling_stream: Seconds = 3600.0
     """Longest deadlines accepted from a caller; a longer one is shortened."""
     concurrency_recall: Count = 64
     concurrency_write: Count = 32
     concurrency_erase: Count = 8
     concurrency_audit: Count = 16
     concurrency_export: Count = 4
+    concurrency_stream: Count = 16
     """Calls of each class that run at once."""
     max_concurrent_rpcs: Count = 2000
     """Backstop over all calls, health checks included."""
@@ -286,7 +289,7 @@ def _faults(settings: Settings) -> Iterator[str]:
         yield "MUNIMENT_MASTER_KEY, MUNIMENT_MASTER_KEY_FILE: give one of them"
     if settings.pool_min_size > settings.pool_max_size:
         yield "MUNIMENT_POOL_MIN_SIZE: must not be above MUNIMENT_POOL_MAX_SIZE"
-    for name in ("recall", "write", "erase", "audit", "export"):
+    for name in ("recall", "write", "erase", "audit", "export", "stream"):
         if getattr(settings, f"deadline_{name}") > getattr(settings, f"deadline_ceiling_{name}"):
             yield (
                 f"{variable(f'deadline_{name}')}: must not be above {variable(f'deadline_ceiling_{name}')}"

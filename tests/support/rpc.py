@@ -11,15 +11,22 @@ from typing import Any
 
 import grpc
 from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 from google.rpc import error_details_pb2, status_pb2
 
 from muniment_server._gen.muniment.v1 import (
     audit_pb2,
     audit_pb2_grpc,
+    correction_pb2,
     erasure_pb2,
+    ingest_pb2,
     memory_pb2,
     memory_service_pb2,
     memory_service_pb2_grpc,
+    review_pb2,
+    review_pb2_grpc,
+    subject_pb2,
+    subject_pb2_grpc,
     write_pb2,
 )
 from muniment_server.domain.model import SourceType, TrustLevel
@@ -39,7 +46,9 @@ from muniment_server.interceptors.validation import ValidationStage
 
 _ID = "0190b0a0-0000-7000-8000-000000000001"
 _SCOPE = memory_pb2.Scope(subject="u1")
+_SESSION = memory_pb2.Scope(subject="u1", session="s1")
 _ITEM = write_pb2.WriteItem(content="likes tea", kind=memory_pb2.MEMORY_KIND_FACT)
+_TURN = ingest_pb2.IngestTurn(number=0, role=ingest_pb2.TURN_ROLE_USER, content="I like tea")
 
 VALID: Mapping[str, Message] = {
     "Write": memory_service_pb2.WriteRequest(scope=_SCOPE, items=[_ITEM]),
@@ -55,10 +64,63 @@ VALID: Mapping[str, Message] = {
     "Audit": memory_service_pb2.AuditRequest(),
     "GetRecall": audit_pb2.GetRecallRequest(recall_id=_ID),
     "ExportAudit": audit_pb2.ExportAuditRequest(),
+    "Ingest": ingest_pb2.IngestRequest(scope=_SESSION, turns=[_TURN]),
+    "StreamIngest": ingest_pb2.StreamIngestRequest(scope=_SESSION, turns=[_TURN]),
+    "GetIngest": ingest_pb2.GetIngestRequest(ingest_id=_ID),
+    "Restore": correction_pb2.RestoreRequest(memory_id=_ID),
+    "Retract": correction_pb2.RetractRequest(memory_id=_ID),
+    "UndoWrite": correction_pb2.UndoWriteRequest(write_request_id=_ID),
+    "ListReviews": review_pb2.ListReviewsRequest(scope=_SCOPE),
+    "DecideReview": review_pb2.DecideReviewRequest(memory_id=_ID, decision=review_pb2.REVIEW_DECISION_REJECT),
+    "SetConsent": subject_pb2.SetConsentRequest(scope=_SCOPE, level=subject_pb2.CONSENT_LEVEL_ALL),
+    "GetConsent": subject_pb2.GetConsentRequest(scope=_SCOPE),
+    "DescribeSubject": subject_pb2.DescribeSubjectRequest(scope=_SCOPE),
+    "ExportMemories": subject_pb2.ExportMemoriesRequest(scope=_SCOPE),
+    "ImportMemories": subject_pb2.ImportMemoriesRequest(
+        scope=_SCOPE, records=[subject_pb2.MemoryRecord(item=_ITEM)]
+    ),
 }
 """A valid request of every RPC."""
 
 RPCS = tuple(VALID)
+SERVICES = {
+    "MemoryService": (
+        memory_service_pb2,
+        memory_service_pb2_grpc.MemoryServiceStub,
+        memory_service_pb2_grpc.MemoryServiceServicer,
+        memory_service_pb2_grpc.add_MemoryServiceServicer_to_server,
+    ),
+    "AuditService": (
+        audit_pb2,
+        audit_pb2_grpc.AuditServiceStub,
+        audit_pb2_grpc.AuditServiceServicer,
+        audit_pb2_grpc.add_AuditServiceServicer_to_server,
+    ),
+    "ReviewService": (
+        review_pb2,
+        review_pb2_grpc.ReviewServiceStub,
+        review_pb2_grpc.ReviewServiceServicer,
+        review_pb2_grpc.add_ReviewServiceServicer_to_server,
+    ),
+    "SubjectService": (
+        subject_pb2,
+        subject_pb2_grpc.SubjectServiceStub,
+        subject_pb2_grpc.SubjectServiceServicer,
+        subject_pb2_grpc.add_SubjectServiceServicer_to_server,
+    ),
+}
+"""Of every service: its module, its stub, its servicer, and how the servicer is added."""
+METHODS: Mapping[str, tuple[str, Any]] = {
+    method.name: (name, method)
+    for name, (module, *_) in SERVICES.items()
+    for method in module.DESCRIPTOR.services_by_name[name].methods
+}
+"""Of every RPC: its service and its descriptor."""
+
+
+def answer_of(name: str) -> Any:
+    """The class of an RPC's answer."""
+    return GetMessageClass(METHODS[name][1].output_type)
 
 
 class Directory:
@@ -117,34 +179,43 @@ class Handlers:
         self.ran.append(name)
         if name in self.custom:
             return await self.custom[name](request, context)
-        module = audit_pb2 if name == "GetRecall" else memory_service_pb2
-        return getattr(module, f"{name}Response")()
+        return answer_of(name)()
 
 
-def _servicers(handlers: Handlers) -> tuple[Any, Any]:
-    def unary(name: str) -> Any:
+def _servicers(handlers: Handlers) -> dict[str, Any]:
+    def single(name: str) -> Any:
         async def method(_self: Any, request: Any, context: Any) -> Any:
             return await handlers.answer(name, request, context)
 
         return method
 
-    async def export(_self: Any, request: Any, context: Any) -> AsyncIterator[Any]:
-        handlers.ran.append("ExportAudit")
-        if handlers.stream is not None:
-            async for each in handlers.stream(request, context):
-                yield each
-        else:
-            for _ in range(3):
-                yield audit_pb2.ExportAuditResponse()
+    def collecting(name: str) -> Any:
+        async def method(_self: Any, requests: AsyncIterator[Any], context: Any) -> Any:
+            if name in handlers.custom:
+                return await handlers.answer(name, requests, context)
+            async for _ in requests:
+                pass
+            return await handlers.answer(name, None, context)
 
-    names = [name for name in RPCS if name not in ("GetRecall", "ExportAudit")]
-    memory = type("Memory", (memory_service_pb2_grpc.MemoryServiceServicer,), {n: unary(n) for n in names})
-    audit = type(
-        "Audit",
-        (audit_pb2_grpc.AuditServiceServicer,),
-        {"GetRecall": unary("GetRecall"), "ExportAudit": export},
-    )
-    return memory(), audit()
+        return method
+
+    def streaming(name: str) -> Any:
+        async def method(_self: Any, request: Any, context: Any) -> AsyncIterator[Any]:
+            handlers.ran.append(name)
+            if handlers.stream is not None:
+                async for each in handlers.stream(request, context):
+                    yield each
+            else:
+                for _ in range(3):
+                    yield answer_of(name)()
+
+        return method
+
+    made: dict[str, dict[str, Any]] = {name: {} for name in SERVICES}
+    for name, (service, method) in METHODS.items():
+        make = collecting if method.client_streaming else streaming if method.server_streaming else single
+        made[service][name] = make(name)
+    return {name: type(name, (SERVICES[name][2],), methods)() for name, methods in made.items()}
 
 
 @dataclass
@@ -160,14 +231,13 @@ class Rpc:
     errors: ErrorStage
     authenticator: Authenticator
     server: grpc.aio.Server
-    _stubs: list[Any] = field(default_factory=list)
+    _stubs: dict[str, Any] = field(default_factory=dict)
 
     def metadata(self, key: ApiKey | None = None, tenant: str = "t1") -> tuple[tuple[str, str], ...]:
         return (("authorization", f"Bearer {(key or self.key).text()}"), ("muniment-tenant", tenant))
 
     def method(self, name: str) -> Any:
-        stub = self._stubs[1] if name in ("GetRecall", "ExportAudit") else self._stubs[0]
-        return getattr(stub, name)
+        return getattr(self._stubs[METHODS[name][0]], name)
 
     async def call(
         self,
@@ -179,10 +249,11 @@ class Rpc:
     ) -> Any:
         """The answer, or for a stream the list of answers. Raises AioRpcError."""
         sent = self.metadata() if metadata is None else metadata
-        call = self.method(name)(
-            request if request is not None else VALID[name], metadata=sent, timeout=timeout
-        )
-        if name == "ExportAudit":
+        message: Any = request if request is not None else VALID[name]
+        if METHODS[name][1].client_streaming:
+            message = iter([message])
+        call = self.method(name)(message, metadata=sent, timeout=timeout)
+        if METHODS[name][1].server_streaming:
             return [each async for each in call]
         return await call
 
@@ -257,9 +328,8 @@ async def serving(
         )
     )
     server = grpc.aio.server(interceptors=[chain, *extra_interceptors], options=OPTIONS)
-    memory, audit = _servicers(handlers)
-    memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(memory, server)
-    audit_pb2_grpc.add_AuditServiceServicer_to_server(audit, server)
+    for name, servicer in _servicers(handlers).items():
+        SERVICES[name][3](servicer, server)
     if register is not None:
         register(server)
     port = server.add_insecure_port("127.0.0.1:0")
@@ -276,10 +346,7 @@ async def serving(
         authenticator=authenticator,
         server=server,
     )
-    rpc._stubs = [
-        memory_service_pb2_grpc.MemoryServiceStub(channel),
-        audit_pb2_grpc.AuditServiceStub(channel),
-    ]
+    rpc._stubs = {name: stub(channel) for name, (_, stub, _, _) in SERVICES.items()}
     try:
         yield rpc
     finally:

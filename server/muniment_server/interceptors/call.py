@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from typing import Any, Final, Protocol, TypeAlias, cast
 
 import grpc
@@ -22,7 +22,9 @@ ServicerContext: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 class Call:
     """One inbound call. Made by the chain, filled by the stages in their order.
 
-    method: fully qualified, without a leading slash, or `_OTHER`. raw: the message as received.
+    method: fully qualified, without a leading slash, or `_OTHER`. raw: the message as received; empty for
+    a call whose request is a stream. requests: the messages of such a stream as received, None for others.
+    message: the request; for a stream an iterator of requests, each of which is checked when it arrives.
     rule: what the method needs, or None for a method without one. error: how it failed, for
     telemetry. gone: whether the caller hung up just before the answer. deadline: as in CallContext;
     infinite until the deadline stage has set it.
@@ -43,6 +45,7 @@ class Call:
         "principal",
         "raw",
         "request_id",
+        "requests",
         "rule",
         "span_id",
         "started",
@@ -58,6 +61,7 @@ class Call:
         rule: MethodRule | None,
         message_type: type[Message] | None,
         raw: bytes,
+        requests: AsyncIterator[bytes] | None = None,
     ) -> None:
         self._stages = stages
         self._next = 0
@@ -66,6 +70,7 @@ class Call:
         self.rule = rule
         self.message_type = message_type
         self.raw = raw
+        self.requests = requests
         # A tuple of pairs, whatever the stubs say; repeated keys stay repeated.
         self.metadata = cast("Sequence[tuple[str, str | bytes]]", context.invocation_metadata() or ())
         self.started = time.perf_counter()
@@ -73,7 +78,7 @@ class Call:
         self.request_id = os.urandom(16).hex()
         self.trace_id = ""
         self.span_id = ""
-        self.message: Message | None = None
+        self.message: Message | AsyncIterator[Message] | None = None
         self.error: MunimentError | None = None
         self.gone = False
         self.principal: Principal | None = None

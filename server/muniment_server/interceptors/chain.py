@@ -61,8 +61,10 @@ else:
 class Chain(_Interceptor):
     """Wraps every handler in the stages; handlers must be asynchronous.
 
-    Health and reflection pass around it. Methods that do not exist, and methods that read a stream
-    (none of ours does), pass telemetry and error mapping and are UNIMPLEMENTED.
+    Health and reflection pass around it. Methods that do not exist, and methods that read a stream and
+    answer with one (none of ours does), pass telemetry and error mapping and are UNIMPLEMENTED. Where the
+    request is a stream the stages run once, before its first message is read; size and rules of each message
+    are checked when it arrives, and the deadline and the slot are those of the whole stream.
     """
 
     def __init__(self, ordered: Sequence[Stage]) -> None:
@@ -85,10 +87,17 @@ class Chain(_Interceptor):
         return wrapped
 
     def _wrap(self, method: str, handler: Handler) -> Handler:
-        if handler.request_streaming:
+        if handler.request_streaming and handler.response_streaming:
             return self._refusal(method)
         rule = METHODS.get(method)
         message_type = _message_type(handler)
+        if handler.request_streaming:
+            run = (*self.stages, _Single(handler, handler.stream_unary))
+
+            async def collect(requests: AsyncIterator[bytes], context: ServicerContext) -> object:
+                return await Call(run, context, method, rule, message_type, b"", requests).proceed()
+
+            return grpc.stream_unary_rpc_method_handler(cast(Any, collect))
         if handler.response_streaming:
             run = (*self.stages, _Streaming(handler))
 
@@ -98,7 +107,7 @@ class Chain(_Interceptor):
             return grpc.unary_stream_rpc_method_handler(
                 cast(Any, stream), response_serializer=handler.response_serializer
             )
-        run = (*self.stages, _Single(handler))
+        run = (*self.stages, _Single(handler, handler.unary_unary))
 
         async def single(raw: bytes, context: ServicerContext) -> object:
             return await Call(run, context, method, rule, message_type, raw).proceed()
@@ -145,8 +154,8 @@ class _Single:
 
     name = "handler"
 
-    def __init__(self, handler: Handler) -> None:
-        self._behaviour: Any = handler.unary_unary
+    def __init__(self, handler: Handler, behaviour: Any) -> None:
+        self._behaviour = behaviour
         self._serialize = handler.response_serializer
 
     async def __call__(self, call: Call) -> object:

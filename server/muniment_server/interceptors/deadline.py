@@ -33,6 +33,7 @@ DEFAULT_RULES: Final[Mapping[MethodClass, DeadlineRule]] = {
     MethodClass.ERASE: DeadlineRule(60.0, 300.0),
     MethodClass.AUDIT: DeadlineRule(15.0, 60.0),
     MethodClass.EXPORT: DeadlineRule(600.0, 3600.0),
+    MethodClass.STREAM: DeadlineRule(60.0, 3600.0),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Final
 
 from muniment_server.domain.errors import Overloaded, RequestTooLarge, Unimplemented
@@ -20,6 +20,7 @@ DEFAULT_LIMITS: Final[Mapping[MethodClass, int]] = {
     MethodClass.ERASE: 8,
     MethodClass.AUDIT: 16,
     MethodClass.EXPORT: 4,
+    MethodClass.STREAM: 16,
 }
 
 
@@ -77,7 +78,8 @@ class Limiter:
 
 
 class LimitStage:
-    """Refuses what is too large, and what is too much at once.
+    """Refuses what is too large, and what is too much at once. The messages of a stream are held against
+    the size one by one, as they arrive.
 
     A short line is allowed, so that a burst is served and not refused: four callers per slot, each
     for half of its remaining time or one second, whichever is less.
@@ -101,8 +103,9 @@ class LimitStage:
         self._max_request_bytes = max_request_bytes
 
     async def __call__(self, call: Call) -> object:
-        if len(call.raw) > self._max_request_bytes:
-            raise RequestTooLarge(self._max_request_bytes, len(call.raw))
+        self._check_size(call.raw)
+        if call.requests is not None:
+            call.requests = self._sized(call.requests)
         if call.rule is None:
             raise Unimplemented(call.method)
         limiter = self.limiters[call.rule.method_class]
@@ -111,3 +114,12 @@ class LimitStage:
             return await call.proceed()
         finally:
             limiter.release()
+
+    async def _sized(self, requests: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        async for raw in requests:
+            self._check_size(raw)
+            yield raw
+
+    def _check_size(self, raw: bytes) -> None:
+        if len(raw) > self._max_request_bytes:
+            raise RequestTooLarge(self._max_request_bytes, len(raw))

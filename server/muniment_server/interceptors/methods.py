@@ -19,6 +19,8 @@ class MethodClass(StrEnum):
     ERASE = "erase"
     AUDIT = "audit"
     EXPORT = "export"
+    STREAM = "stream"
+    """A request that goes on for as long as the caller has something to say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ METHODS: Final[Mapping[str, MethodRule]] = MappingProxyType(
         _MEMORY + "ListMemories": MethodRule(MethodClass.RECALL, (Permission.RECALL,)),
         _MEMORY + "ReportUse": MethodRule(MethodClass.WRITE, (Permission.RECALL,)),
         _MEMORY + "Ingest": MethodRule(MethodClass.WRITE, (Permission.WRITE,)),
-        _MEMORY + "StreamIngest": MethodRule(MethodClass.WRITE, (Permission.WRITE,)),
+        _MEMORY + "StreamIngest": MethodRule(MethodClass.STREAM, (Permission.WRITE,)),
         _MEMORY + "GetIngest": MethodRule(MethodClass.RECALL, (Permission.WRITE, Permission.RECALL)),
         _MEMORY + "Restore": MethodRule(MethodClass.WRITE, (Permission.SUPERSEDE,)),
         _MEMORY + "Retract": MethodRule(MethodClass.WRITE, (Permission.SUPERSEDE,)),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from typing import Any, Final
 
 from google.protobuf.message import DecodeError, Message
@@ -23,7 +23,8 @@ _PLAIN_KEY: Final = re.compile(r"[a-z][a-z0-9_]{0,63}", re.ASCII)
 
 
 class ValidationStage:
-    """Parses and validates with one shared validator, which keeps its compiled rules.
+    """Parses and validates with one shared validator, which keeps its compiled rules. The messages of a
+    stream are checked one by one, when the handler asks for the next.
 
     warm: messages to compile the rules of beforehand, so that a fault in a rule shows at the start
     and no first call pays for the compiling.
@@ -39,9 +40,29 @@ class ValidationStage:
     async def __call__(self, call: Call) -> object:
         if call.message_type is None:
             raise TypeError("the handler's request type is not known, so its requests cannot be validated")
-        message = call.message_type()
+        if call.requests is not None:
+            call.message = self._each(call.requests, call.message_type)
+            return await call.proceed()
+        message = self._checked(call.raw, call.message_type)
+        call.message = message
+        _note_request_id(trace.get_current_span(), message)
+        return await call.proceed()
+
+    async def _each(
+        self, requests: AsyncIterator[bytes], message_type: type[Message]
+    ) -> AsyncIterator[Message]:
+        noted = False
+        async for raw in requests:
+            message = self._checked(raw, message_type)
+            if not noted:
+                noted = True
+                _note_request_id(trace.get_current_span(), message)
+            yield message
+
+    def _checked(self, raw: bytes, message_type: type[Message]) -> Message:
+        message = message_type()
         try:
-            message.ParseFromString(call.raw)
+            message.ParseFromString(raw)
         except DecodeError:
             raise InvalidRequest.of(
                 "", "message.malformed", f"The request must be a serialized {message.DESCRIPTOR.full_name}."
@@ -49,15 +70,11 @@ class ValidationStage:
         violations = self._validator.collect_violations(message)
         if violations:
             raise InvalidRequest(_violation(each.proto) for each in violations)
-        call.message = message
-        span = trace.get_current_span()
-        if span.is_recording():
-            _note_request_id(span, message)
-        return await call.proceed()
+        return message
 
 
 def _note_request_id(span: trace.Span, message: Message) -> None:
-    if "request_id" in message.DESCRIPTOR.fields_by_name:
+    if span.is_recording() and "request_id" in message.DESCRIPTOR.fields_by_name:
         given = getattr(message, "request_id", "")
         try:
             span.set_attribute(names.REQUEST_ID, str(uuid.UUID(given)))

@@ -221,6 +221,19 @@ async def test_permission_of_each_method() -> None:
         "Audit": {"audit"},
         "GetRecall": {"audit"},
         "ExportAudit": {"audit"},
+        "Ingest": {"write"},
+        "StreamIngest": {"write"},
+        "GetIngest": {"write", "recall"},
+        "Restore": {"supersede"},
+        "Retract": {"supersede"},
+        "UndoWrite": {"supersede"},
+        "ListReviews": {"review"},
+        "DecideReview": {"review"},
+        "SetConsent": {"erase", "admin"},
+        "GetConsent": {"recall"},
+        "DescribeSubject": {"recall"},
+        "ExportMemories": {"recall"},
+        "ImportMemories": {"write"},
     }
     assert set(needed) == set(RPCS)
     async with serving() as rpc:
