@@ -1,0 +1,1 @@
+"""Gates: what is looked at before a statement is stored."""

@@ -1,0 +1,188 @@
+"""The gate for stored instructions: text that addresses the model which will read it one day.
+
+A memory is data. Nobody who remembers a fact tells its reader to ignore rules, to call tools or to keep
+quiet about it. The gate reads what a person would read (`folding.py`), puts apart again what was pulled
+apart, leaves out fillers, and looks for wordings (`wording.py`), marks of roles and tools, and characters
+that hide or reorder text. It looks for forms, not for intent: a paraphrase in plain, polite words passes.
+"""
+
+import re
+from collections.abc import Iterator
+
+from muniment_server.domain.model import TrustLevel
+
+from .base import Finding, GateResult, Statement, Verdict
+from .folding import word_set
+from .policy import WritePolicy
+from .wording import CHINESE, ENGLISH
+
+NAME = "instructions"
+
+_FILLERS = word_set(
+    "um uh uhm er erm hmm well like kindly really totally basically actually literally lol haha okay ok so"
+    " very simply dear hey oh hi honestly"
+)
+_WORD = re.compile(r"[^\W_]+")
+_SPELT = re.compile(r"(?<![^\W_])(?:[^\W_][\W_]{1,3}){4,}[^\W_](?![^\W_])")
+_LEET = re.compile(r"(?=[a-z0-9@$!|]*[a-z])(?=[a-z0-9@$!|]*[0-9@$!|])[a-z0-9@$!|]{3,}")
+_LEET_LETTERS = str.maketrans("0134578@$!|", "oieastbasil")
+_LEET_ONE = str.maketrans("0134578@$!|", "oleastbasll")
+_HAN = re.compile("[\u4e00-\u9fff]")
+_HAN_TELLING = re.compile(
+    "[忽无無视視忘抛拋丢丟跳绕繞推覆清作违違遵取废摒解管理假扮你您指提命规規设設致给給写所调調执執运運触使立马馬直输輸打显"
+    "顯告泄洩透复複重说說公展把将將从從今以往此每凡论論不只如当當助模机智进進启啟开開切激新最更真]"
+)
+_NOT_HAN_WORD = re.compile("[^\u4e00-\u9fffa-z0-9]+")
+
+_TAGS = re.compile(
+    r"<\s*/?\s*(?:system|assistant|developer|instructions?|im_start|im_end|tool_call|tool_use|tool_result"
+    r"|function_calls?|invoke|memory|memories|system[-_ ]prompt|sys|inst)\s*(?:>|/>|\s[^<>]{0,80}>)"
+    r"|<\|\s*(?:im_start|im_end|system|assistant|user|endoftext|begin_of_text|start_header_id|eot_id)"
+    r"[^<>|]{0,20}\|>|\[/?inst\]|<<\s*/?sys\s*>>"
+    r"|#{2,}\s*(?:system|instruction|new instructions?|assistant|developer)\s*:?\s*(?:\n|$)"
+    r"|(?:begin|end|start) (?:of )?system (?:prompt|message)"
+    r"|[\[【(]\s*(?:system|系统|系統|developer|管理员|管理員)"
+    r"\s*(?:prompt|message|override|note|提示|指令|消息|訊息|命令)?\s*[\])】]"
+)
+_ROLE_LINE = re.compile(
+    r"(?:^|\n|\. )\s*(?:system|developer|system message|system note"
+    r"|系统提示|系统消息|系统指令|系统|系統提示|系統訊息|系統)\s*[:>]\s*"
+    r"(?:you\b|ignore|override|always|never|new\b|the assistant|from now|disregard|do not|you must|please"
+    r"|instruction|你|忽略|无视|從現在|从现在|必须|必須|请|請|不要|新的)"
+)
+_CALL = re.compile(
+    r"\b(?:call|invoke|execute|run|trigger|eval)\s+(?:the\s+)?`?[a-z_][a-z0-9_.]*\s?\([^()\n]{0,80}\)"
+    r"|(?:调用|調用|执行|執行|运行|運行)\s*`?[a-z_][a-z0-9_.]*\s?[(（]"
+    r'|["\'](?:tool_calls?|function_call|tool_use|tool_name)["\']\s*:'
+    r"|\bfunctions\.[a-z_]+\b|\b(?:wipe|drop|delete)_all\b|\bto=functions"
+)
+# Some programs put isolates around names that they copy; nobody but a deceiver reverses a text.
+_OVERRIDE = re.compile("[\u202d\u202e]")
+_BIDI = re.compile("[\u202a-\u202c\u2066-\u2069]")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
+_BETWEEN_LETTERS = re.compile(
+    "[A-Za-z\u0400-\u04ff\u4e00-\u9fff][\u00ad\u200b\u2060-\u2064\ufeff\u180e\u034f\u200e\u200f]+"
+    "[A-Za-z\u0400-\u04ff\u4e00-\u9fff]"
+)
+_SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
+_MIXED = re.compile("[A-Za-z][\u0370-\u052f]|[\u0370-\u052f][A-Za-z]")
+
+
+def english_words(text: str) -> str:
+    """The words of a folded text, one space between them, fillers gone, spelt-out words put together."""
+    text = _SPELT.sub(_joined, text)
+    return " ".join(word for word in _WORD.findall(text) if word not in _FILLERS)
+
+
+def _joined(match: re.Match[str]) -> str:
+    # "i g n o r e   a l l": a wider gap separates words.
+    parts = re.split(r"[\W_]{2,}", match[0])
+    if len(parts) == 1 or any(len(_WORD.findall(part)) < 2 for part in parts):
+        return "".join(_WORD.findall(match[0]))
+    return " ".join("".join(_WORD.findall(part)) for part in parts)
+
+
+def _in_letters(text: str, table: dict[int, int]) -> str:
+    return _LEET.sub(lambda found: found[0].translate(table), text)
+
+
+def chinese_letters(text: str) -> str:
+    """A folded text without white space and punctuation."""
+    return _NOT_HAN_WORD.sub("", text)
+
+
+class InstructionGate:
+    """Marks, reviews or quarantines text that looks like an instruction to its reader."""
+
+    name = NAME
+
+    def __init__(self, policy: WritePolicy) -> None:
+        self._policy = policy
+
+    def check(self, statement: Statement) -> GateResult:
+        """See `Gate`."""
+        strong: dict[str, int] = {}
+        weak: dict[str, int] = {}
+        for rule, is_weak in self._rules(statement):
+            # How answers are to be is what people want remembered; a confirmed wish stays one.
+            if rule == "STANDING_ORDER" and statement.trust is TrustLevel.CONFIRMED:
+                is_weak = True
+            (weak if is_weak else strong)[rule] = (weak if is_weak else strong).get(rule, 0) + 1
+        if not strong and len(weak) < 2:
+            if not weak:
+                return GateResult(NAME)
+            # Ordinary people say such things as well: told, and nothing done.
+            ((rule, count),) = weak.items()
+            return GateResult(NAME, findings=[Finding(NAME, rule, Verdict.PASS, count)])
+        verdict = self._policy.instructions.verdict(statement.trust)
+        found = strong | weak
+        return GateResult(
+            NAME,
+            verdict,
+            next(iter(strong or weak)),
+            [Finding(NAME, rule, verdict, count) for rule, count in found.items()],
+            trust_ceiling=None if verdict is Verdict.PASS else TrustLevel.LOW,
+        )
+
+    def _rules(self, statement: Statement) -> Iterator[tuple[str, bool]]:
+        text = statement.folded.text
+        if (
+            "<" in text
+            or "[" in text
+            or "#" in text
+            or "【" in text
+            or "(" in text
+            or "（" in text
+            or "system" in text
+        ):
+            for _ in _TAGS.finditer(text):
+                yield "ROLE_TAG", False
+        if ":" in text or ">" in text:
+            for _ in _ROLE_LINE.finditer(text):
+                yield "ROLE_TAG", False
+        for _ in _CALL.finditer(text):
+            yield "TOOL_CALL", False
+        yield from self._wordings(text)
+        yield from self._characters(statement)
+
+    def _wordings(self, text: str) -> Iterator[tuple[str, bool]]:
+        matched = False
+        for rule, weak in self._english(english_words(text)):
+            matched = True
+            yield rule, weak
+        if not matched and _LEET.search(text):
+            # Digits in the place of letters: "1gnore a11 previ0us rules".
+            rules: dict[str, bool] = {}
+            for table in (_LEET_LETTERS, _LEET_ONE):
+                rules |= dict(self._english(english_words(_in_letters(text, table))))
+            yield from rules.items()
+        if _HAN.search(text) and len(set(_HAN_TELLING.findall(text))) > 1:
+            letters = chinese_letters(text)
+            for wording in CHINESE:
+                if wording.pattern.search(letters):
+                    yield wording.rule, wording.weak
+
+    @staticmethod
+    def _english(words: str) -> Iterator[tuple[str, bool]]:
+        present = set(words.split())
+        for wording in ENGLISH:
+            if wording.begins.isdisjoint(present) or wording.tells.isdisjoint(present):
+                continue
+            if wording.pattern.search(words):
+                yield wording.rule, wording.weak
+
+    def _characters(self, statement: Statement) -> Iterator[tuple[str, bool]]:
+        content = statement.content
+        if content.isascii():
+            return
+        if statement.folded.hidden or _SELECTORS.search(content):
+            yield "HIDDEN_TEXT", False
+        if not _RIGHT_TO_LEFT.search(content):
+            if _OVERRIDE.search(content):
+                yield "BIDI_CONTROL", False
+            elif _BIDI.search(content):
+                yield "BIDI_CONTROL", True
+        if statement.folded.invisible and _BETWEEN_LETTERS.search(content):
+            yield "INVISIBLE_CHARACTERS", True
+        if _MIXED.search(content):
+            yield "LOOK_ALIKE_LETTERS", True
