@@ -74,6 +74,8 @@ def memory(value: Memory) -> memory_pb2.Memory:
         kind=number(value.kind),
         slot=value.slot or "",
         content=value.content or "",
+        speaker=value.speaker or "",
+        turn_number=value.turn_number,
         tags=value.tags,
         properties={key: property_value(one) for key, one in value.properties.items()},
         attributes=json_format.Parse(value.attributes, Struct()) if value.attributes else None,
@@ -143,6 +145,7 @@ def _ranked(value: Ranked, *, full: bool, explain: bool) -> recall_pb2.RankedMem
     if not full:
         shown.ClearField("content")
         shown.ClearField("attributes")
+        shown.ClearField("speaker")
     return recall_pb2.RankedMemory(
         memory=shown,
         rank=value.rank,

@@ -198,6 +198,7 @@ def new_memory(message: write_pb2.WriteItem, model: EmbeddingModel, path: str) -
             ttl = _duration(message.ttl, f"{path}.ttl")
     for name, text in (
         ("slot", message.slot),
+        ("speaker", message.speaker),
         ("provenance.source_ref", claimed.source_ref),
         ("provenance.session", claimed.session),
         *((f"tags[{index}]", tag) for index, tag in enumerate(message.tags)),
@@ -207,6 +208,8 @@ def new_memory(message: write_pb2.WriteItem, model: EmbeddingModel, path: str) -
         content=message.content,
         kind=MemoryKind(message.kind),
         slot=message.slot or None,
+        speaker=message.speaker.strip() or None,
+        turn_number=message.turn_number if message.HasField("turn_number") else None,
         tags=tuple(message.tags),
         properties=_properties(message.properties, f"{path}.properties"),
         attributes=_attributes(message.attributes, f"{path}.attributes")

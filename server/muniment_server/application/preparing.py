@@ -1,7 +1,6 @@
 """Turns validated items into what a transaction can store: stamped, embedded, hashed, encrypted."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,19 +18,20 @@ from muniment_server.domain.errors import (
 )
 from muniment_server.domain.ids import new_id
 from muniment_server.domain.model import DEFAULT_TRUST, EmbeddingState, NewMemory, Provenance, SourceType
-from muniment_server.domain.statement import check_text, normalise_statement
+from muniment_server.domain.statement import check_text, normalise_statement, statement_form
 from muniment_server.domain.write_plan import PreparedItem
+from muniment_server.embedding.base import passage_text
 from muniment_server.embedding.batching import EmbeddingService
 from muniment_server.embedding.cache import Embedded
 from muniment_server.embedding.errors import EmbedderOverloaded, EmbeddingError
 from muniment_server.identity.principal import CallContext
-from muniment_server.retrieval.analysis import ANALYZER_VERSION, Analyzer
+from muniment_server.retrieval.analysis import ANALYZER_VERSION
+from muniment_server.retrieval.indexing import IndexTerms, index_terms
 from muniment_server.telemetry import names
 from muniment_server.telemetry.spans import embeddings_span
 
 from .sealing import encrypt_content
 
-_analyzer = Analyzer()
 _INLINE_CHARACTERS = 2_000
 
 
@@ -113,7 +113,9 @@ async def vectors(embeddings: EmbeddingService, items: Sequence[NewMemory]) -> l
         names.PROVIDER_MUNIMENT, model.name, dimensions=model.dimension, batch_size=len(wanted)
     ):
         try:
-            made = await embeddings.passages([items[index].content for index in wanted])
+            made = await embeddings.passages(
+                [passage_text(items[index].content, items[index].speaker) for index in wanted]
+            )
         except EmbedderOverloaded:
             raise Overloaded("embedder") from None
         except EmbeddingError as error:
@@ -139,11 +141,11 @@ def given_vector(raw: bytes) -> HalfVector:
     return HalfVector(np.frombuffer(raw, dtype="<f4"))
 
 
-async def analyse(items: Sequence[NewMemory]) -> list[Counter[str]]:
-    """The index terms of each item with their frequencies; long texts leave the event loop alone."""
+async def analyse(items: Sequence[NewMemory]) -> list[IndexTerms]:
+    """What the index holds of each item; long texts leave the event loop alone."""
 
-    def count() -> list[Counter[str]]:
-        return [Counter(_analyzer.analyze(item.content)) for item in items]
+    def count() -> list[IndexTerms]:
+        return [index_terms(item.content, item.speaker) for item in items]
 
     if sum(len(item.content) for item in items) > _INLINE_CHARACTERS:
         return await asyncio.to_thread(count)
@@ -154,14 +156,14 @@ def prepare(
     key: ScopeKey,
     items: Sequence[NewMemory],
     provenances: Sequence[Provenance],
-    analysed: Sequence[Counter[str]],
+    analysed: Sequence[IndexTerms],
     vectors: Sequence[ItemVector],
 ) -> list[Prepared]:
     """Hash and encrypt under the scope's key. Cheap enough to be done again with another key."""
     prepared = []
     for item, provenance, terms, vector in zip(items, provenances, analysed, vectors, strict=True):
         memory_id = new_id()
-        hashes = key.token_hashes(list(terms))
+        hashes = key.token_hashes(list(terms.frequencies))
         prepared.append(
             Prepared(
                 PreparedItem(
@@ -174,11 +176,14 @@ def prepare(
                     validity=item.validity,
                     expire_time=item.expire_time,
                     ttl=item.ttl,
-                    statement_hash=key.statement_hash(normalise_statement(item.content)),
-                    content_ct=encrypt_content(key, memory_id, item.content, item.attributes),
-                    frequencies=dict(zip(hashes, terms.values(), strict=True)),
-                    term_count=terms.total(),
+                    statement_hash=key.statement_hash(statement_form(item.content, item.speaker)),
+                    content_ct=encrypt_content(
+                        key, memory_id, item.content, item.attributes, item.speaker
+                    ),
+                    frequencies=dict(zip(hashes, terms.frequencies.values(), strict=True)),
+                    term_count=terms.length,
                     analyzer=ANALYZER_VERSION,
+                    turn_number=item.turn_number,
                 ),
                 vector,
             )

@@ -68,10 +68,10 @@ def _viewed(
     try:
         if not is_genuine(key, tenant_key.tenant_id, revision):
             return None
-        content, attributes = open_content(key, revision) if full else (None, None)
+        content, attributes, speaker = open_content(key, revision) if full else (None, None, None)
     except (CiphertextInvalid, ValueError):
         return None
-    return to_memory(tenant_key, revision, kind, label, content, attributes)
+    return to_memory(tenant_key, revision, kind, label, content, attributes, speaker)
 
 
 async def get_memory(

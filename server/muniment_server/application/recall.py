@@ -14,6 +14,7 @@ from muniment_server.audit.events import AuditAction, to_millionths
 from muniment_server.crypto.errors import CiphertextInvalid
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.content import Content
 from muniment_server.domain.errors import (
     FieldViolation,
     IntegrityViolation,
@@ -319,7 +320,7 @@ async def _answer(
     async with services.database.transaction(
         context.tenant_id, timeout=context.remaining(), settings=RECALL_SETTINGS
     ) as work:
-        genuine: list[tuple[Candidate, str, str | None]] = []
+        genuine: list[tuple[Candidate, Content]] = []
         broken: list[UUID] = []
         rows: RecallRows | None = None
         if key is not None:
@@ -406,7 +407,7 @@ async def _find(
 
 def _sift(
     key: ScopeKey, tenant_id: UUID, candidates: Sequence[Candidate]
-) -> tuple[list[tuple[Candidate, str, str | None]], list[UUID]]:
+) -> tuple[list[tuple[Candidate, Content]], list[UUID]]:
     """The candidates whose seal holds, opened, and the ids of the others."""
     genuine = []
     broken = []
@@ -415,11 +416,11 @@ def _sift(
         try:
             if candidate.contradicted or not is_genuine(key, tenant_id, revision):
                 raise CiphertextInvalid("seal")
-            content, attributes = open_content(key, revision)
+            content = open_content(key, revision)
         except (CiphertextInvalid, ValueError):
             broken.append(revision.memory_id)
             continue
-        genuine.append((candidate, content, attributes))
+        genuine.append((candidate, content))
     return genuine, broken
 
 
@@ -428,7 +429,7 @@ def _compose(
     command: RecallCommand,
     tenant_key: TenantKey,
     rows: RecallRows | None,
-    genuine: Sequence[tuple[Candidate, str, str | None]],
+    genuine: Sequence[tuple[Candidate, Content]],
     broken: list[UUID],
     query: _Query,
     min_score: float,
@@ -436,12 +437,12 @@ def _compose(
 ) -> Recalled:
     ranked: list[Ranked] = []
     size = 0
-    for candidate, content, attributes in genuine[: command.limit]:
+    for candidate, content in genuine[: command.limit]:
         memory = to_memory(
-            tenant_key, candidate.revision, command.scope.kind, command.scope.label, content, attributes
+            tenant_key, candidate.revision, command.scope.kind, command.scope.label, *content
         )
         # A content may stand in the packed context as well.
-        size += weight(memory) + len(content.encode())
+        size += weight(memory) + len(content.text.encode())
         if ranked and size > MAX_ANSWER_BYTES:
             break
         ranked.append(

@@ -10,7 +10,7 @@ from pgvector import HalfVector
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.seal import revision_bytes, vector_bytes
 from muniment_server.crypto.set_digest import SetDigest
-from muniment_server.domain.content import pack_content, unpack_content
+from muniment_server.domain.content import Content, pack_content, unpack_content
 from muniment_server.domain.model import MemoryState, Revision, ScopeRow
 from muniment_server.storage.database import Row, UnitOfWork
 from muniment_server.storage.memories import (
@@ -53,6 +53,7 @@ def canonical_revision(tenant_id: UUID, revision: Revision) -> bytes:
         author=revision.author,
         author_agent=revision.author_agent,
         origin_session=revision.origin_session,
+        turn_number=revision.turn_number,
         source_ref=revision.source_ref,
         valid_from=revision.valid_from,
         valid_to=revision.valid_to,
@@ -85,13 +86,15 @@ def is_genuine(key: ScopeKey, tenant_id: UUID, revision: Revision) -> bool:
     return revision.key_epoch == key.epoch and key.verify_seal(canonical, revision.seal)
 
 
-def encrypt_content(key: ScopeKey, memory_id: UUID, text: str, attributes: str | None) -> bytes:
-    """The ciphertext of text and attributes, bound to tenant, scope, epoch, memory and revision."""
-    return key.encrypt(pack_content(text, attributes), CONTENT, memory_id.bytes, _FIRST)
+def encrypt_content(
+    key: ScopeKey, memory_id: UUID, text: str, attributes: str | None, speaker: str | None
+) -> bytes:
+    """The ciphertext of a memory's content, bound to tenant, scope, epoch, memory and revision."""
+    return key.encrypt(pack_content(text, attributes, speaker), CONTENT, memory_id.bytes, _FIRST)
 
 
-def open_content(key: ScopeKey, revision: Revision) -> tuple[str, str | None]:
-    """Text and attributes. Call it on genuine revisions only."""
+def open_content(key: ScopeKey, revision: Revision) -> Content:
+    """Text, attributes and speaker. Call it on genuine revisions only."""
     return unpack_content(
         key.decrypt(
             revision.content_ct, CONTENT, revision.memory_id.bytes, revision.content_revision.to_bytes(8)

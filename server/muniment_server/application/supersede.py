@@ -1,7 +1,6 @@
 """Supersede: one memory replaced by another, in one step."""
 
 import hmac
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -31,6 +30,7 @@ from muniment_server.domain.model import (
 )
 from muniment_server.domain.write_plan import WritePlan
 from muniment_server.identity.principal import CallContext
+from muniment_server.retrieval.indexing import IndexTerms
 from muniment_server.storage.database import UniqueConflict, UnitOfWork
 from muniment_server.storage.memories import lock_memory, scopes_of, tombstones, write_candidates
 from muniment_server.telemetry import names
@@ -122,7 +122,7 @@ async def _attempt(
     context: CallContext,
     command: SupersedeCommand,
     provenance: Provenance,
-    analysed: Sequence[Counter[str]],
+    analysed: Sequence[IndexTerms],
     made: Sequence[ItemVector],
     epoch: int | None,
     encode: Encode,

@@ -25,6 +25,7 @@ def to_memory(
     label: str,
     content: str | None = None,
     attributes: str | None = None,
+    speaker: str | None = None,
 ) -> Memory:
     """The caller's view of a genuine revision; basic without `content`."""
     return Memory(
@@ -37,6 +38,8 @@ def to_memory(
         slot=revision.slot,
         content=content,
         attributes=attributes,
+        speaker=speaker,
+        turn_number=revision.turn_number,
         tags=revision.tags,
         properties=revision.properties,
         provenance=Provenance(
@@ -66,7 +69,7 @@ def tombstone(memory_id: UUID, erase_time: datetime) -> Memory:
 
 def weight(memory: Memory) -> int:
     """What a memory takes of an answer at most, in bytes."""
-    texts = [memory.content, memory.slot, *memory.tags, *memory.properties]
+    texts = [memory.content, memory.slot, memory.speaker, *memory.tags, *memory.properties]
     texts += [value for value in memory.properties.values() if isinstance(value, str)]
     if memory.scope is not None:
         texts += [memory.scope.label, memory.scope.agent, memory.scope.session]

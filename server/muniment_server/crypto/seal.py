@@ -21,6 +21,8 @@ _MICROSECOND = timedelta(microseconds=1)
 # No instant that datetime can hold and no length has these values.
 _NO_TIME = -(1 << 63)
 _NO_VALUE = 0xFFFF_FFFF
+# A turn's number is not negative.
+_NO_TURN = -1
 
 _REVISION = b"muniment.revision.v1\x00"
 _SCOPE = b"muniment.scope-row.v1\x00"
@@ -28,7 +30,7 @@ _VECTOR = b"muniment.vector.v1\x00"
 
 # uuids; integers; instants; confidence present, confidence; lengths of the variable fields, of tags
 # and of properties (their numbers of entries).
-_REVISION_HEAD = Struct(">16s16s16s 11q 6q ?d 13I")
+_REVISION_HEAD = Struct(">16s16s16s 12q 6q ?d 13I")
 _SCOPE_HEAD = Struct(">16s16s 7q 2I")
 _VECTOR_HEAD = Struct(">16s16s16s 2q 2I")
 _LENGTH = Struct(">I")
@@ -64,6 +66,7 @@ def revision_bytes(
     author: str | None,
     author_agent: str | None,
     origin_session: str | None,
+    turn_number: int | None,
     source_ref: str | None,
     valid_from: datetime | None,
     valid_to: datetime | None,
@@ -123,6 +126,7 @@ def revision_bytes(
         reinforce_count,
         term_count,
         analyzer,
+        _NO_TURN if turn_number is None else turn_number,
         _micros(valid_from),
         _micros(valid_to),
         (create_time - _EPOCH) // _MICROSECOND,

@@ -76,6 +76,15 @@ class RetrievalLeg(IntEnum):
     SLOT = 3
     ENTITY = 4
     TIME = 5
+    NEIGHBOUR = 6
+    SESSION = 7
+
+
+class Fusion(IntEnum):
+    """How the findings of the legs become one order."""
+
+    SCORE = 1
+    RRF = 2
 
 
 class EmbeddingState(IntEnum):
@@ -169,6 +178,10 @@ class NewMemory:
     content: str
     kind: MemoryKind
     slot: str | None = None
+    speaker: str | None = None
+    """Who said it; encrypted, embedded and indexed with the content."""
+    turn_number: int | None = None
+    """Place of a turn in its session; not negative."""
     tags: tuple[str, ...] = ()
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
     attributes: str | None = None
@@ -225,6 +238,7 @@ class Revision:
     tokens: tuple[int, ...]
     content_ct: bytes
     seal: bytes
+    turn_number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +272,8 @@ class Memory:
     slot: str | None = None
     content: str | None = None
     attributes: str | None = None
+    speaker: str | None = None
+    turn_number: int | None = None
     tags: tuple[str, ...] = ()
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
     provenance: Provenance | None = None

@@ -74,3 +74,10 @@ def normalise_statement(text: str) -> str:
     case, width and punctuation can carry the difference between two statements.
     """
     return " ".join(normalize_unicode("NFC", text).split())
+
+
+def statement_form(text: str, speaker: str | None) -> str:
+    """Return what makes a memory's statement the same as another's: its text and who said it."""
+    statement = normalise_statement(text)
+    # No statement has a control character, so none reads like another one with its speaker.
+    return f"{speaker}\x1f{statement}" if speaker else statement

@@ -47,6 +47,7 @@ class PreparedItem:
     """Token hash to frequency."""
     term_count: int
     analyzer: int
+    turn_number: int | None = None
 
     def expiry(self, now: datetime) -> datetime | None:
         """When a memory that is recorded now expires; an instant beyond the calendar is its last one."""
@@ -197,6 +198,7 @@ class WritePlan:
             tokens=tuple(item.frequencies),
             content_ct=item.content_ct,
             seal=b"",
+            turn_number=item.turn_number,
         )
         self.next_doc += 1
         self._new.append(item.memory_id)
@@ -230,6 +232,7 @@ class WritePlan:
                 source_type=provenance.source_type,
                 confidence=provenance.confidence,
                 origin_session=provenance.session,
+                turn_number=item.turn_number,
                 author=provenance.author,
                 author_agent=provenance.author_agent,
                 source_ref=provenance.source_ref,

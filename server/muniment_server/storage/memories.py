@@ -51,6 +51,7 @@ _TYPES: dict[str, Any] = {
     **dict.fromkeys(("supersedes", "superseded_by"), (UUID, NoneType)),
     "author": str,
     **dict.fromkeys(_NAMES, (str, NoneType)),
+    "turn_number": (int, NoneType),
     "tags": tuple,
     "tokens": tuple,
     "properties": dict,

@@ -107,6 +107,7 @@ CREATE TABLE memory (
     agent            text,
     session          text,
     origin_session   text,
+    turn_number      bigint,
     author           text             NOT NULL,
     author_agent     text,
     source_ref       text,
