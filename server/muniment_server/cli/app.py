@@ -11,7 +11,21 @@ from typing import NoReturn
 
 import typer
 
-from . import audit, health, keys, master_key, migrate, restore, serve, tenants, verify, version, why
+from . import (
+    audit,
+    health,
+    keys,
+    master_key,
+    migrate,
+    restore,
+    serve,
+    settings,
+    tenants,
+    verify,
+    version,
+    views,
+    why,
+)
 from .output import CommandError
 
 app = typer.Typer(
@@ -25,6 +39,8 @@ app.command("serve")(serve.serve)
 app.command("migrate")(migrate.migrate)
 app.add_typer(tenants.app)
 app.add_typer(keys.app)
+app.add_typer(settings.app)
+app.add_typer(views.app)
 app.add_typer(master_key.app)
 app.command("why")(why.why)
 app.add_typer(audit.app)
