@@ -82,10 +82,12 @@ async def remember(
     key: ScopeKey | None,
     memory_ids: Sequence[UUID] = (),
     now: datetime,
+    event_id: UUID | None = None,
 ) -> None:
     """Queue the answer; with a scope it is encrypted under the scope's key, without one authenticated.
 
     memory_ids: the memories that it names. An erasure of one of them empties it.
+    event_id: the audit event of what was done, for what can be undone by its request id.
     """
     if mark is None:
         return
@@ -101,4 +103,5 @@ async def remember(
         if key
         else mark.authenticate(response) + response,
         now=now,
+        event_id=event_id,
     )

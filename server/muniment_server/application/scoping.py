@@ -113,6 +113,7 @@ def scope_canonical(tenant_id: UUID, scope: ScopeRow) -> bytes:
         set_count=scope.set_count,
         set_digest=scope.set_digest,
         label_ct=scope.label_ct,
+        consent=scope.consent,
     )
 
 

@@ -169,8 +169,7 @@ async def _attempt(
             )
         )
         named = [old.memory_id, successor.memory_id]
-        await remember(work, mark, response, scope_id=scope_id, key=key, memory_ids=named, now=now)
-        await services.trail.record(
+        event = await services.trail.record(
             work,
             tenant_key,
             context,
@@ -189,6 +188,16 @@ async def _attempt(
                     "successor": written_details(decision, successor, provenance),
                 }
             },
+        )
+        await remember(
+            work,
+            mark,
+            response,
+            scope_id=scope_id,
+            key=key,
+            memory_ids=named,
+            now=now,
+            event_id=event.event_id,
         )
     return response, decision.memory_id
 

@@ -144,8 +144,7 @@ async def _store(
             await services.trail.integrity_violation(
                 work, tenant_key, context, now=now, scope_id=scope_id, memory_ids=broken, check="seal"
             )
-        await remember(work, mark, response, scope_id=scope_id, key=key, memory_ids=touched, now=now)
-        await services.trail.record(
+        event = await services.trail.record(
             work,
             tenant_key,
             context,
@@ -165,6 +164,16 @@ async def _store(
                     ]
                 }
             },
+        )
+        await remember(
+            work,
+            mark,
+            response,
+            scope_id=scope_id,
+            key=key,
+            memory_ids=touched,
+            now=now,
+            event_id=event.event_id,
         )
     return response
 

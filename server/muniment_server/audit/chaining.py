@@ -33,7 +33,21 @@ from muniment_server.storage.database import UnitOfWork
 from .canonical import CHAIN_START, chain_digest, checkpoint_bytes
 from .events import AuditAction
 
-CHANGING = frozenset({AuditAction.WRITE, AuditAction.SUPERSEDE, AuditAction.ERASE, AuditAction.MAINTENANCE})
+CHANGING = frozenset(
+    {
+        AuditAction.WRITE,
+        AuditAction.SUPERSEDE,
+        AuditAction.ERASE,
+        AuditAction.INGEST,
+        AuditAction.RESTORE_MEMORY,
+        AuditAction.RETRACT,
+        AuditAction.UNDO_WRITE,
+        AuditAction.DECIDE_REVIEW,
+        AuditAction.SET_CONSENT,
+        AuditAction.IMPORT_MEMORIES,
+        AuditAction.MAINTENANCE,
+    }
+)
 """Acts that move a scope on."""
 _INLINE_BYTES = 256 * 1024
 

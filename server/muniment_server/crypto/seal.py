@@ -31,7 +31,7 @@ _VECTOR = b"muniment.vector.v1\x00"
 # uuids; integers; instants; confidence present, confidence; lengths of the variable fields, of tags
 # and of properties (their numbers of entries).
 _REVISION_HEAD = Struct(">16s16s16s 12q 6q ?d 13I")
-_SCOPE_HEAD = Struct(">16s16s 7q 2I")
+_SCOPE_HEAD = Struct(">16s16s 7q 3I")
 _VECTOR_HEAD = Struct(">16s16s16s 2q 2I")
 _LENGTH = Struct(">I")
 _TEXT = Struct(">IcI")
@@ -188,9 +188,11 @@ def scope_bytes(
     set_count: int,
     set_digest: bytes,
     label_ct: bytes | None,
+    consent: bytes | None,
 ) -> bytes:
     """A scope's row. `set_digest` is what is stored (`ScopeKey.hide_set`)."""
     label = None if label_ct is None else sha256(label_ct).digest()
+    decided = None if consent is None else sha256(consent).digest()
     head = _SCOPE_HEAD.pack(
         tenant_id.bytes,
         scope_id.bytes,
@@ -203,8 +205,9 @@ def scope_bytes(
         set_count,
         len(set_digest),
         _NO_VALUE if label is None else len(label),
+        _NO_VALUE if decided is None else len(decided),
     )
-    return b"".join((_SCOPE, head, set_digest, label or b""))
+    return b"".join((_SCOPE, head, set_digest, label or b"", decided or b""))
 
 
 def vector_bytes(

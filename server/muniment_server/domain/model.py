@@ -257,6 +257,8 @@ class ScopeRow:
     set_count: int
     set_digest: bytes
     seal: bytes
+    consent: bytes | None = None
+    """What the subject decided (domain/consent.py); None: nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,5 +248,6 @@ class WritePlan:
         self._current[old.memory_id] = replace(
             after,
             revision=old.revision if fresh else self._stored[old.memory_id].revision + 1,
-            update_time=self._now,
+            # Never back, whatever another server's clock says: the later of two states is told by it.
+            update_time=max(self._now, old.update_time),
         )

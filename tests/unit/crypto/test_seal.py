@@ -65,6 +65,7 @@ SCOPE: dict[str, Any] = {
     "set_count": 5,
     "set_digest": bytes(48),
     "label_ct": b"label",
+    "consent": b"consent",
 }
 VECTOR: dict[str, Any] = {
     "tenant_id": UUID(int=1),

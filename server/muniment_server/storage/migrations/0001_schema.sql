@@ -71,6 +71,8 @@ CREATE TABLE scope (
     set_count   bigint      NOT NULL,
     set_digest  bytea       NOT NULL,
     seal        bytea       NOT NULL,
+    -- What the subject decided about being remembered, covered by the seal; it outlives an erasure too.
+    consent     bytea,
     create_time timestamptz NOT NULL,
     update_time timestamptz NOT NULL,
     CONSTRAINT scope_pkey PRIMARY KEY (tenant_id, scope_id),
@@ -128,12 +130,27 @@ CREATE INDEX memory_statement_idx ON memory (tenant_id, scope_id, statement_hash
 CREATE INDEX memory_origin_session_idx ON memory (tenant_id, scope_id, origin_session)
     WHERE origin_session IS NOT NULL;
 CREATE INDEX memory_supersedes_idx ON memory (tenant_id, supersedes) WHERE supersedes IS NOT NULL;
+-- What waits for a review (1 is PENDING, 5 is QUARANTINED), in the order in which it came there.
+CREATE INDEX memory_review_idx ON memory (tenant_id, update_time, memory_id) WHERE state IN (1, 5);
 
 -- Earlier revisions, each as it was sealed when it was current.
 CREATE TABLE memory_revision (
     LIKE memory,
     CONSTRAINT memory_revision_pkey PRIMARY KEY (tenant_id, memory_id, revision),
     CONSTRAINT memory_revision_memory_fkey FOREIGN KEY (tenant_id, memory_id)
+        REFERENCES memory (tenant_id, memory_id) ON DELETE CASCADE
+);
+CREATE INDEX memory_revision_supersedes_idx ON memory_revision (tenant_id, supersedes)
+    WHERE supersedes IS NOT NULL;
+
+-- Which rule sent a memory that waits for a person there; gone when somebody decided.
+CREATE TABLE review (
+    tenant_id uuid  NOT NULL,
+    memory_id uuid  NOT NULL,
+    rule      text  NOT NULL,
+    seal      bytea NOT NULL,
+    CONSTRAINT review_pkey PRIMARY KEY (tenant_id, memory_id),
+    CONSTRAINT review_memory_fkey FOREIGN KEY (tenant_id, memory_id)
         REFERENCES memory (tenant_id, memory_id) ON DELETE CASCADE
 );
 
@@ -182,6 +199,8 @@ CREATE TABLE idempotency (
     payload_digest bytea       NOT NULL,
     response       bytea       NOT NULL,
     create_time    timestamptz NOT NULL,
+    -- The audit event of what was done, by which it can be undone.
+    event_id       uuid,
     CONSTRAINT idempotency_pkey PRIMARY KEY (tenant_id, request_id),
     CONSTRAINT idempotency_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenant (tenant_id)
 );
@@ -308,7 +327,7 @@ CREATE TABLE audit_head (
 DO $$
 DECLARE name text;
 BEGIN
-    FOREACH name IN ARRAY ARRAY['scope', 'memory', 'memory_revision', 'tombstone', 'memory_embedding', 'posting',
+    FOREACH name IN ARRAY ARRAY['scope', 'memory', 'memory_revision', 'review', 'tombstone', 'memory_embedding', 'posting',
         'idempotency', 'erasure', 'audit_event', 'audit_queue', 'audit_chain', 'audit_checkpoint',
         'audit_memory', 'audit_head', 'tenant_policy', 'tenant_setting', 'agent_view']
     LOOP
@@ -347,6 +366,8 @@ GRANT SELECT, INSERT, UPDATE ON scope, erasure TO muniment_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON memory TO muniment_app;
 GRANT SELECT, INSERT, DELETE ON memory_revision, memory_embedding, posting TO muniment_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency TO muniment_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON review TO muniment_app;
+GRANT SELECT ON review TO muniment_maintenance;
 GRANT SELECT, INSERT ON tombstone, audit_event TO muniment_app;
 GRANT SELECT, INSERT ON audit_queue TO muniment_app;
 GRANT SELECT ON audit_chain, audit_checkpoint, audit_memory, audit_head TO muniment_app;

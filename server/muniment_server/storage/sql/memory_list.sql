@@ -9,7 +9,10 @@ SELECT
             WHERE h.tenant_id = %(tenant_id)s AND h.memory_id = m.memory_id AND h.revision >= m.revision)
     OR EXISTS (SELECT FROM memory n
                WHERE n.tenant_id = %(tenant_id)s AND n.supersedes = m.memory_id
-                     AND n.state IN (2, 3) AND m.state = 2) AS contradicted
+                     AND n.state IN (2, 3) AND m.state = 2 AND n.update_time >= m.update_time)
+    OR EXISTS (SELECT FROM memory_revision n
+               WHERE n.tenant_id = %(tenant_id)s AND n.supersedes = m.memory_id
+                     AND n.state IN (2, 3) AND m.state = 2 AND n.update_time >= m.update_time) AS contradicted
 FROM memory m
 WHERE m.tenant_id = %(tenant_id)s
       AND scope_id = %(scope_id)s

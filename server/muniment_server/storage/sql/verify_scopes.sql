@@ -1,6 +1,6 @@
 -- The scopes of a tenant in the order of their ids.
 SELECT scope_id, scope_no, kind, label_ct, key_epoch, generation, live_count, live_terms, next_doc, set_count,
-       set_digest, seal
+       set_digest, seal, consent
 FROM scope
 WHERE tenant_id = %(tenant_id)s
       AND (%(after)s::uuid IS NULL OR scope_id > %(after)s::uuid)
