@@ -177,6 +177,12 @@ class Administered:
     expire_time: datetime | None
     """When the key ends; None: never."""
     master_key_id: str
+    setting: str
+    """The setting that was changed."""
+    value: str
+    """Its new value, or the new view, as JSON."""
+    policy_revision: int
+    policy_digest: bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,6 +148,10 @@ def _administered(message: audit_pb2.Administered) -> Administered:
         agent=message.agent,
         expire_time=instant(message, "expire_time"),
         master_key_id=message.master_key_id,
+        setting=message.setting,
+        value=message.value,
+        policy_revision=message.policy_revision,
+        policy_digest=message.policy_digest,
     )
 
 

@@ -255,6 +255,8 @@ class AdministrativeAct(OpenEnum):
     API_KEY_REVOKED = 3
     MASTER_KEY_REWRAPPED = 4
     MASTER_KEY_RETIRED = 5
+    SETTING_CHANGED = 6
+    VIEW_CHANGED = 7
 
 
 class AuditOutcome(OpenEnum):

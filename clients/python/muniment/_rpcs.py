@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias
 from google.protobuf.message import Message
 from opentelemetry.util.types import AttributeValue
 
-DeadlineName: TypeAlias = Literal["recall", "write", "supersede", "erase", "export", "other"]
+DeadlineName: TypeAlias = Literal["recall", "write", "supersede", "erase", "ingest", "export", "other"]
 Attributes: TypeAlias = Mapping[str, AttributeValue]
 
 _MEMORY_SERVICE: Final = "muniment.v1.MemoryService/"
@@ -93,6 +93,14 @@ def _one_memory(request: Any) -> Attributes:
     return {_RECORD_ID: request.memory_id, _RECORD_COUNT: 1, _REQUEST_ID: request.request_id}
 
 
+def _named(request: Any) -> Attributes:
+    return {_REQUEST_ID: request.request_id}
+
+
+def _undone(response: Any) -> Attributes:
+    return {_RECORD_COUNT: len(response.memories)}
+
+
 def _import(request: Any) -> Attributes:
     return {_RECORD_COUNT: len(request.records), _REQUEST_ID: request.request_id}
 
@@ -108,14 +116,14 @@ class Rpc:
     describe_request: Callable[[Any], Attributes] = _nothing
     describe_response: Callable[[Any], Attributes] = _nothing
 
-    def request_attributes(self, request: Message | None) -> Attributes:
+    def request_attributes(self, request: Message) -> Attributes:
         """Attributes known before the call."""
         kind: dict[str, AttributeValue]
         if self.operation is not None:
             kind = {"gen_ai.operation.name": self.operation, "gen_ai.provider.name": "muniment"}
         else:
             kind = {"rpc.system.name": "grpc", "rpc.method": self.method}
-        return {**kind, **(self.describe_request(request) if request is not None else {})}
+        return {**kind, **self.describe_request(request)}
 
     def response_attributes(self, response: Message) -> Attributes:
         """Attributes known from the answer."""
@@ -134,16 +142,16 @@ REPORT_USE: Final = Rpc(f"{_MEMORY_SERVICE}ReportUse", describe_request=_report_
 AUDIT: Final = Rpc(f"{_MEMORY_SERVICE}Audit")
 GET_RECALL: Final = Rpc(f"{_AUDIT_SERVICE}GetRecall")
 EXPORT_AUDIT: Final = Rpc(f"{_AUDIT_SERVICE}ExportAudit", "export")
-INGEST: Final = Rpc(f"{_MEMORY_SERVICE}Ingest", "write", "upsert_memory", _ingest)
-STREAM_INGEST: Final = Rpc(f"{_MEMORY_SERVICE}StreamIngest", "export", "upsert_memory")
+INGEST: Final = Rpc(f"{_MEMORY_SERVICE}Ingest", "ingest", "upsert_memory", _ingest)
+STREAM_INGEST: Final = Rpc(f"{_MEMORY_SERVICE}StreamIngest", "export", "upsert_memory", _named)
 GET_INGEST: Final = Rpc(f"{_MEMORY_SERVICE}GetIngest")
 RESTORE: Final = Rpc(f"{_MEMORY_SERVICE}Restore", "supersede", "update_memory", _one_memory)
 RETRACT: Final = Rpc(f"{_MEMORY_SERVICE}Retract", "supersede", "update_memory", _one_memory)
-UNDO_WRITE: Final = Rpc(f"{_MEMORY_SERVICE}UndoWrite", "supersede", "update_memory")
+UNDO_WRITE: Final = Rpc(f"{_MEMORY_SERVICE}UndoWrite", "supersede", "update_memory", _named, _undone)
 LIST_REVIEWS: Final = Rpc(f"{_REVIEW_SERVICE}ListReviews")
 DECIDE_REVIEW: Final = Rpc(f"{_REVIEW_SERVICE}DecideReview", "supersede", "update_memory", _one_memory)
-SET_CONSENT: Final = Rpc(f"{_SUBJECT_SERVICE}SetConsent", "erase")
+SET_CONSENT: Final = Rpc(f"{_SUBJECT_SERVICE}SetConsent", "erase", describe_request=_named)
 GET_CONSENT: Final = Rpc(f"{_SUBJECT_SERVICE}GetConsent")
 DESCRIBE_SUBJECT: Final = Rpc(f"{_SUBJECT_SERVICE}DescribeSubject")
 EXPORT_MEMORIES: Final = Rpc(f"{_SUBJECT_SERVICE}ExportMemories", "export")
-IMPORT_MEMORIES: Final = Rpc(f"{_SUBJECT_SERVICE}ImportMemories", "write", "upsert_memory", _import)
+IMPORT_MEMORIES: Final = Rpc(f"{_SUBJECT_SERVICE}ImportMemories", "ingest", "upsert_memory", _import)

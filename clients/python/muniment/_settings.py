@@ -96,8 +96,10 @@ class Deadlines:
     write: float = 5.0
     supersede: float = 5.0
     erase: float = 30.0
+    ingest: float = 30.0
+    """For an ingest and an import."""
     export: float = 600.0
-    """For a whole export of the audit trail."""
+    """For a whole export, and for a streamed ingest."""
     other: float = 5.0
 
     def seconds(self, name: DeadlineName, timeout: float | None) -> float:

@@ -89,11 +89,10 @@ class CallSpan:
 
 @contextmanager
 def call_span(
-    rpc: Rpc, request: Message | None, server: Mapping[str, AttributeValue], *, current: bool = True
+    rpc: Rpc, request: Message, server: Mapping[str, AttributeValue], *, current: bool = True
 ) -> Iterator[CallSpan]:
     """The span of a call; failed when an exception leaves.
 
-    request: None for a stream of requests, which is not known before the call.
     current: whether it is the current span inside. Not for a stream, which gives control back to its
     reader in between.
     """

@@ -102,7 +102,7 @@ class AsyncConversationMethods:
                 yield message([], True)
 
         answer = await self._calls.upload(
-            _rpcs.STREAM_INGEST, self._calls.memory.StreamIngest, messages(), timeout
+            _rpcs.STREAM_INGEST, self._calls.memory.StreamIngest, message([], False), messages(), timeout
         )
         ingested = _decode_subject.ingested(answer.message)
         self._wrote(ingested.consistency_token)

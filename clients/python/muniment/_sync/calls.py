@@ -149,13 +149,17 @@ class Calls:
         self,
         rpc: Rpc,
         method: "grpc.StreamUnaryMultiCallable[Request, Response]",
+        first: Request,
         requests: Iterator[Request],
         timeout: float | None,
     ) -> Answer[Response]:
-        """Make a call that sends a stream and answers once. Never repeated: the stream is used up."""
+        """Make a call that sends a stream and answers once. Never repeated: the stream is used up.
+
+        first: what describes the whole stream in the trace; it is not sent.
+        """
         deadline = time.monotonic() + self.settings.deadlines.seconds(rpc.deadline, timeout)
         with self._activity:
-            with call_span(rpc, None, self._server) as span:
+            with call_span(rpc, first, self._server) as span:
                 metadata = self._metadata(span, deadline)
                 try:
                     response = method(requests, timeout=deadline - time.monotonic(), metadata=metadata)

@@ -103,7 +103,9 @@ class ConversationMethods:
             if end_session:
                 yield message([], True)
 
-        answer = self._calls.upload(_rpcs.STREAM_INGEST, self._calls.memory.StreamIngest, messages(), timeout)
+        answer = self._calls.upload(
+            _rpcs.STREAM_INGEST, self._calls.memory.StreamIngest, message([], False), messages(), timeout
+        )
         ingested = _decode_subject.ingested(answer.message)
         self._wrote(ingested.consistency_token)
         return ingested
