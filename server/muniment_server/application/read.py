@@ -30,6 +30,7 @@ from .consistency import check_token, issue_token
 from .scoping import agent_in_reach, bind_scope, in_reach, read_label, reading_key
 from .sealing import is_genuine, open_content
 from .services import Services
+from .viewing import may_name, shows, view_of, within_view
 from .views import to_memory, tombstone, weight
 
 MAX_REVISIONS = 100
@@ -92,6 +93,7 @@ async def get_memory(
     tenant_key = await services.keys.tenant(context.tenant_id)
     if consistency_token is not None:
         check_token(tenant_key, services.instance, consistency_token, "consistency.at_least_as_fresh.token")
+    view = await view_of(services, context)
     now = services.clock()
     token = issue_token(tenant_key, services.instance, now)
     async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
@@ -108,10 +110,12 @@ async def get_memory(
             return Found(tombstone(memory_id, erased["erase_time"]), [], 0, [], token)
         revision, contradicted = found[0]
         within = in_reach(context, tenant_key, revision.scope_id) and agent_in_reach(context, revision.agent)
-        if not within:
+        if not within or not shows(view, revision):
             raise MemoryNotFound(str(memory_id))
         row = (await read_scopes(work, [revision.scope_id])).get(revision.scope_id)
         key, label = await _opened(services, context, tenant_key, row)
+        if view is not None and not may_name(view, _kind(row), label):
+            raise MemoryNotFound(str(memory_id))
         memory = None if contradicted else _viewed(key, tenant_key, revision, _kind(row), label, full)
         if memory is None:
             metrics().integrity_violation(1)
@@ -232,6 +236,7 @@ async def list_page(
     them. Raises PageTokenInvalid and the errors of a consistency token.
     """
     bind_scope(context, scope)
+    restriction = await within_view(services, context, scope, restriction)
     tenant_key = await services.keys.tenant(context.tenant_id)
     if consistency_token is not None:
         check_token(tenant_key, services.instance, consistency_token, "consistency.at_least_as_fresh.token")

@@ -49,6 +49,7 @@ from .preparing import given_vector
 from .scoping import EpochChanged, bind_scope, reading_key, scope_number
 from .sealing import is_genuine, open_content
 from .services import Services
+from .viewing import within_view
 from .views import to_memory, weight
 
 _analyzer = Analyzer()
@@ -168,6 +169,8 @@ async def recall(services: Services, context: CallContext, command: RecallComman
     Overloaded or DatabaseUnavailable. A failing embedder only takes the vector leg away.
     """
     scope = bind_scope(context, command.scope)
+    restriction = await within_view(services, context, scope, command.restriction)
+    command = replace(command, restriction=restriction)
     refusal = check_text(command.query)
     if refusal is not None:
         raise InvalidRequest((FieldViolation("query", str(refusal), refusal.description),))

@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import IntEnum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from uuid import UUID
+
+if TYPE_CHECKING:
+    from .agent_views import AgentView
 
 PropertyValue: TypeAlias = str | float | bool
 
@@ -328,3 +331,5 @@ class MemoryFilter:
     valid_time: TimeRange = TimeRange()
     valid_start: TimeRange = TimeRange()
     valid_at: datetime | None = None
+    view: "AgentView | None" = None
+    """Bounds of an agent's view; a memory must lie within both."""

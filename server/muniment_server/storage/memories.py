@@ -1,6 +1,6 @@
 """Memories, their history, their vectors and postings: rows to values and back."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
@@ -12,6 +12,7 @@ from uuid import UUID
 from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
+from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.model import (
     MemoryFilter,
     MemoryKind,
@@ -328,16 +329,18 @@ async def tombstones(work: UnitOfWork, memory_ids: Iterable[UUID]) -> dict[UUID,
 
 def filter_values(restriction: MemoryFilter) -> dict[str, Any]:
     """The parameters of the filter lines that recall, list and erase have in common."""
+    view = restriction.view or AgentView()
     return {
-        "kinds": [int(kind) for kind in restriction.kinds] or None,
+        "kinds": _both(restriction.kinds, view.kinds),
         "states": [int(state) for state in restriction.states],
-        "source_types": [int(source) for source in restriction.source_types] or None,
-        "min_trust": int(restriction.min_trust or 0),
+        "source_types": _both(restriction.source_types, view.source_types),
+        "min_trust": max(int(restriction.min_trust or 0), int(view.min_trust or 0)),
         "slots": list(restriction.slots) or None,
         "origin_sessions": list(restriction.sessions) or None,
         "tags_any": list(restriction.tags_any) or None,
         "tags_all": list(restriction.tags_all) or None,
         "tags_none": list(restriction.tags_none) or None,
+        "view_tags": None if view.tags is None else sorted(view.tags),
         "properties": restriction.properties,
         "create_start": restriction.create_time.start,
         "create_end": restriction.create_time.end,
@@ -351,7 +354,14 @@ def filter_values(restriction: MemoryFilter) -> dict[str, Any]:
 
 def is_unrestricted(values: Mapping[str, Any]) -> bool:
     """Whether filter values restrict nothing but states; lets a statement skip a test per row and field."""
-    return not any(value for name, value in values.items() if name != "states")
+    return not any(value not in (None, 0) for name, value in values.items() if name != "states")
+
+
+def _both(asked: Sequence[int], seen: Collection[int] | None) -> list[int] | None:
+    """What is asked for and seen as well: None for no restriction, an empty list for nothing."""
+    if seen is None:
+        return [int(one) for one in asked] or None
+    return sorted(int(one) for one in seen if not asked or one in asked)
 
 
 async def list_memories(

@@ -30,6 +30,7 @@ WHERE m.tenant_id = %(tenant_id)s
       AND (%(tags_any)s::text[] IS NULL OR tags && %(tags_any)s::text[])
       AND (%(tags_all)s::text[] IS NULL OR tags @> %(tags_all)s::text[])
       AND (%(tags_none)s::text[] IS NULL OR NOT tags && %(tags_none)s::text[])
+      AND (%(view_tags)s::text[] IS NULL OR tags && %(view_tags)s::text[])
       AND (%(properties)s::jsonpath IS NULL
            OR coalesce(jsonb_path_match(properties, %(properties)s::jsonpath, '{}', true), false))
       AND (%(create_start)s::timestamptz IS NULL OR create_time >= %(create_start)s)

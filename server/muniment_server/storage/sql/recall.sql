@@ -21,6 +21,7 @@ WITH scoped AS MATERIALIZED (
                    AND (%(tags_any)s::text[] IS NULL OR m.tags && %(tags_any)s::text[])
                    AND (%(tags_all)s::text[] IS NULL OR m.tags @> %(tags_all)s::text[])
                    AND (%(tags_none)s::text[] IS NULL OR NOT m.tags && %(tags_none)s::text[])
+                   AND (%(view_tags)s::text[] IS NULL OR m.tags && %(view_tags)s::text[])
                    AND (%(properties)s::jsonpath IS NULL
                         OR coalesce(jsonb_path_match(m.properties, %(properties)s::jsonpath, '{}', true), false))
                    AND (%(create_start)s::timestamptz IS NULL OR m.create_time >= %(create_start)s)

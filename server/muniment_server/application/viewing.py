@@ -1,0 +1,44 @@
+"""What an agent's view leaves of a request."""
+
+from dataclasses import replace
+
+from muniment_server.domain.agent_views import AgentView
+from muniment_server.domain.errors import PermissionDenied
+from muniment_server.domain.model import MemoryFilter, Revision, Scope, ScopeKind
+from muniment_server.identity.principal import CallContext
+
+from .services import Services
+
+
+async def view_of(services: Services, context: CallContext, scope: Scope | None = None) -> AgentView | None:
+    """The view that bounds a call: of the agent that the credential is bound to, or that the scope names.
+
+    None where nothing bounds it. Raises IntegrityViolation when somebody changed the tenant's views.
+    """
+    agent = context.principal.agent or (scope.agent if scope is not None else None)
+    return await services.settings.view(context.tenant_id, agent)
+
+
+async def within_view(
+    services: Services, context: CallContext, scope: Scope, restriction: MemoryFilter
+) -> MemoryFilter:
+    """A request's filter, intersected in the database with the view that bounds the call.
+
+    Raises PermissionDenied when the scope is a space out of the view.
+    """
+    view = await view_of(services, context, scope)
+    if view is None:
+        return restriction
+    if not may_name(view, scope.kind, scope.label):
+        raise PermissionDenied("space")
+    return replace(restriction, view=view)
+
+
+def may_name(view: AgentView, kind: ScopeKind, label: str) -> bool:
+    """Whether a view lets a scope be named; only spaces are bounded."""
+    return kind is not ScopeKind.SPACE or view.spaces is None or label in view.spaces
+
+
+def shows(view: AgentView | None, revision: Revision) -> bool:
+    """Whether a view lets a stored memory be seen, its scope aside."""
+    return view is None or view.admits(revision.kind, revision.source_type, revision.trust, revision.tags)
