@@ -144,9 +144,15 @@ class ScopeChange:
         return made
 
     async def change(
-        self, work: UnitOfWork, pairs: Sequence[tuple[Revision, Revision]]
+        self,
+        work: UnitOfWork,
+        pairs: Sequence[tuple[Revision, Revision]],
+        frequencies: Mapping[UUID, Mapping[int, int]] | None = None,
     ) -> list[tuple[Revision, Revision]]:
-        """Queue changes of stored memories (before, after); returns the pairs with sealed afters."""
+        """Queue changes of stored memories (before, after); returns the pairs with sealed afters.
+
+        frequencies: token hash → frequency, of each memory that becomes ACTIVE.
+        """
         made = [(before, sealed(self._key, self._tenant_id, after)) for before, after in pairs]
         for before, after in made:
             await change_memory(work, before, after)
@@ -162,6 +168,18 @@ class ScopeChange:
         await unindex_tokens(work, self.scope.scope_no, retired)
         self._live_count -= len(retired)
         self._live_terms -= sum(revision.term_count for revision in retired)
+        raised = [
+            after
+            for before, after in made
+            if before.state is not MemoryState.ACTIVE and after.state is MemoryState.ACTIVE
+        ]
+        await index_tokens(
+            work,
+            self.scope.scope_no,
+            [(one.doc_no, (frequencies or {})[one.memory_id], one.term_count) for one in raised],
+        )
+        self._live_count += len(raised)
+        self._live_terms += sum(revision.term_count for revision in raised)
         return made
 
     async def embed(
