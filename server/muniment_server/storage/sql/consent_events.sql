@@ -1,0 +1,6 @@
+-- What the trail says that a subject decided, in the order in which it was decided.
+SELECT event_id, event_time, action, outcome, actor, scope_id, agent, session, trace_id, recall_id,
+       memory_ids, source_types, payload, mac
+FROM audit_event
+WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND action = 16 AND outcome = 1
+ORDER BY event_id
