@@ -43,14 +43,11 @@ def changed(before: Consent, event: AuditEvent) -> Consent:
     told = event.details["consent_changed"]
     after = replace(before, update_time=event.time)
     if told["level_changed"]:
-        level = ConsentLevel(told["level"])
         after = replace(
             after,
-            level=level,
+            level=ConsentLevel(told["level"]),
             necessary_kinds=frozenset(MemoryKind(number) for number in told["necessary_kinds"]),
         )
-        if level is ConsentLevel.ALL and not told["session_forgotten"]:
-            after = replace(after, forgotten_sessions=())
     if told["session_forgotten"] and event.session is not None:
         sessions = [one for one in after.forgotten_sessions if one != event.session]
         after = replace(after, forgotten_sessions=(*sessions, event.session))

@@ -1,49 +1,37 @@
 """Supersede: one memory replaced by another, in one step."""
 
-import hmac
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 from uuid import UUID
 
 from muniment_server.audit.events import AuditAction
-from muniment_server.crypto.scope_key import ScopeKey
-from muniment_server.crypto.tenant_key import TenantKey
-from muniment_server.domain.errors import (
-    IntegrityViolation,
-    MemoryErased,
-    MemoryNotActive,
-    MemoryNotFound,
-    MemorySuperseded,
-    RevisionConflict,
-    TransactionConflict,
-)
+from muniment_server.domain.errors import IntegrityViolation, TransactionConflict
 from muniment_server.domain.model import (
     EmbeddingState,
     Memory,
-    MemoryState,
     NewMemory,
     Provenance,
-    Revision,
     Scope,
     WriteOutcome,
 )
 from muniment_server.domain.write_plan import WritePlan
 from muniment_server.identity.principal import CallContext
 from muniment_server.retrieval.indexing import IndexTerms
-from muniment_server.storage.database import UniqueConflict, UnitOfWork
-from muniment_server.storage.memories import lock_memory, scopes_of, tombstones, write_candidates
+from muniment_server.storage.database import UniqueConflict
+from muniment_server.storage.memories import write_candidates
 from muniment_server.telemetry import names
 from muniment_server.telemetry.instruments import metrics
 from muniment_server.telemetry.spans import memory_span
 
 from .consistency import issue_token
 from .idempotency import RequestMark, earlier_response, remember
+from .locating import check_active, check_etag, locked_memory, scope_of_memory
 from .preparing import ItemVector, analyse, check_expiry, check_items, prepare, stamp, vectors
-from .scoping import EpochChanged, agent_in_reach, in_reach, locked_existing, read_label, writing_key
-from .sealing import ScopeChange, is_genuine
+from .scoping import EpochChanged, locked_existing, read_label, writing_key
+from .sealing import ScopeChange
 from .services import Attempts, Services
-from .views import etag, to_memory
+from .views import to_memory
 from .write import store_plan, written_details
 
 METHOD = "Supersede"
@@ -133,14 +121,15 @@ async def _attempt(
     mark = RequestMark.of(tenant_key, command.request_id, METHOD, command.payload)
     now = services.clock()
     async with services.database.transaction(tenant_id, timeout=context.remaining()) as work:
-        scope_id = await _scope_of(work, context, tenant_key, command.memory_id)
+        scope_id = await scope_of_memory(work, context, tenant_key, command.memory_id)
         key = await writing_key(services.keys, tenant_id, scope_id, epoch)
         row = await locked_existing(work, key, scope_id)
         earlier = await earlier_response(work, mark, key)
         if earlier is not None:
             return earlier, None
-        old = await _locked(work, context, key, command.memory_id)
-        _check_state(tenant_key, command, old)
+        old = await locked_memory(work, context, key, command.memory_id)
+        check_active(old)
+        check_etag(tenant_key, command.etag, old)
         label = read_label(key, row)
         if label is None:
             raise IntegrityViolation(str(old.memory_id))
@@ -200,39 +189,3 @@ async def _attempt(
             event_id=event.event_id,
         )
     return response, decision.memory_id
-
-
-async def _scope_of(work: UnitOfWork, context: CallContext, key: TenantKey, memory_id: UUID) -> UUID:
-    scope_id = (await scopes_of(work, [memory_id])).get(memory_id)
-    if scope_id is None:
-        erased = (await tombstones(work, [memory_id])).get(memory_id)
-        if erased is not None and in_reach(context, key, erased["scope_id"]):
-            raise MemoryErased(str(memory_id))
-        raise MemoryNotFound(str(memory_id))
-    if not in_reach(context, key, scope_id):
-        raise MemoryNotFound(str(memory_id))
-    return scope_id
-
-
-async def _locked(work: UnitOfWork, context: CallContext, key: ScopeKey, memory_id: UUID) -> Revision:
-    found = await lock_memory(work, memory_id)
-    if found is None:
-        raise MemoryErased(str(memory_id))
-    revision, contradicted = found
-    if not agent_in_reach(context, revision.agent):
-        raise MemoryNotFound(str(memory_id))
-    if contradicted or not is_genuine(key, work.tenant_id, revision):
-        raise IntegrityViolation(str(memory_id))
-    return revision
-
-
-def _check_state(key: TenantKey, command: SupersedeCommand, old: Revision) -> None:
-    if old.state is MemoryState.SUPERSEDED:
-        successor = old.superseded_by
-        raise MemorySuperseded(str(old.memory_id), str(successor) if successor else None)
-    if old.state is not MemoryState.ACTIVE:
-        raise MemoryNotActive(str(old.memory_id), old.state.name)
-    if command.etag and not hmac.compare_digest(
-        command.etag.encode(), etag(key, old.memory_id, old.revision).encode()
-    ):
-        raise RevisionConflict(str(old.memory_id), old.revision)
