@@ -28,8 +28,8 @@ _QUESTION_ZH = re.compile(
     r"(?:什么|哪|谁|怎么|为什么|多少)"
 )
 _UNREAL_EN = re.compile(
-    r"\b(?:if|unless|suppose|supposing|imagine|pretend|hypothetically|what if|let's say|let us say|say i|in case|"
-    r"i wish|if only|were i|as though|as if|in theory|in a parallel|for example|e\.g|would have|could have|"
+    r"\b(?:if|unless|suppose|supposing|imagine|pretend|hypothetically|what if|let's say|let us say|say i|"
+    r"in case|i wish|if only|were i|as though|as if|in theory|in a parallel|for example|e\.g|would have|could have|"
     r"might have|should have)\b",
     re.IGNORECASE,
 )
