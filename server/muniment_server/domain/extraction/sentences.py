@@ -29,8 +29,8 @@ _QUESTION_ZH = re.compile(
 )
 _UNREAL_EN = re.compile(
     r"\b(?:if|unless|suppose|supposing|imagine|pretend|hypothetically|what if|let's say|let us say|say i|"
-    r"in case|i wish|if only|were i|as though|as if|in theory|in a parallel|for example|e\.g|would have|could have|"
-    r"might have|should have)\b",
+    r"in case|i wish|if only|were i|as though|as if|in theory|in a parallel|for example|e\.g|would have|"
+    r"could have|might have|should have)\b",
     re.IGNORECASE,
 )
 _UNREAL_ZH = re.compile(
