@@ -94,6 +94,12 @@ class Settings(BaseSettings):
 
     embedder: Literal["auto", "multilingual", "english-fast"] = "auto"
     """The model that makes vectors; chosen once, at the first start of an installation."""
+    embedding_on_write: Literal["defer", "require"] = "defer"
+    """Without its vectors in time, a Write stores its memories to get them later, or fails."""
+    embedding_patience: Seconds = 3.0
+    """Seconds that a Write waits for its vectors before it stores its memories without them."""
+    embedding_backlog: Count = 10_000
+    """Memories of one process that may wait for their vectors before Writes are turned away."""
 
     deadline_recall: Seconds = 5.0
     deadline_write: Seconds = 10.0

@@ -32,6 +32,7 @@ from muniment_server.api.subject_service import SubjectService
 from muniment_server.application.erase import finish_pending
 from muniment_server.application.policies import stored_policies
 from muniment_server.application.services import Instance, Services, utc_now
+from muniment_server.application.vectors import WritePolicy
 from muniment_server.audit.denied import DeniedCalls
 from muniment_server.audit.sealer import Sealer
 from muniment_server.audit.trail import AuditTrail
@@ -45,6 +46,7 @@ from muniment_server.domain.errors import IntegrityViolation, KeyStoreUnavailabl
 from muniment_server.embedding.base import Embedder
 from muniment_server.embedding.batching import EmbeddingService
 from muniment_server.embedding.factory import create_embedder
+from muniment_server.embedding.live import LiveModel, Models
 from muniment_server.grpc_server import GrpcServer, TlsFiles
 from muniment_server.health import Health, ReadinessCheck
 from muniment_server.identity.api_key import ApiKeyAuthenticator
@@ -146,17 +148,22 @@ class Service:
             else None
         )
         self.keys = KeyRing(parts.key_store)
-        self.embeddings = EmbeddingService(parts.embedder)
+        self.models = Models(LiveModel(parts.instance.model_no, EmbeddingService(parts.embedder)))
         self.sealer = Sealer(self.maintenance, self.keys, clock=clock) if self.maintenance else None
         self.services = Services(
             database=self.database,
             keys=self.keys,
-            embeddings=self.embeddings,
+            models=self.models,
             trail=AuditTrail(),
             instance=parts.instance,
             on_recorded=self.sealer.notify if self.sealer else lambda _tenant: None,
             clock=clock,
             settings=stored_policies(self.database, self.keys),
+            write_policy=WritePolicy(
+                require=settings.embedding_on_write == "require",
+                patience=settings.embedding_patience,
+                backlog=settings.embedding_backlog,
+            ),
         )
         source = DatabaseCredentials(self.database)
         self.tokens = (
@@ -178,6 +185,11 @@ class Service:
         self._closing = AsyncExitStack()
         self.server: GrpcServer | None = None
 
+    @property
+    def embeddings(self) -> EmbeddingService:
+        """The embedder in use at this moment."""
+        return self.models.current.embeddings
+
     def _hinted(self, hint: Hint) -> None:
         match hint.kind:
             case HintKind.CREDENTIAL_CHANGED:
@@ -187,14 +199,14 @@ class Service:
             case HintKind.KEYS_DESTROYED:
                 tenant_id, scope_id = hint.ids
                 self.keys.drop(UUID(tenant_id), UUID(scope_id))
-                self.embeddings.clear()
+                self.models.clear()
             case HintKind.MISSED:
                 self.api_keys.drop_all()
                 if self.tokens is not None:
                     self.tokens.drop_all()
                 self.keys.drop_all()
                 self.services.settings.drop_all()
-                self.embeddings.clear()
+                self.models.clear()
 
     async def start(self) -> None:
         """Open everything and listen. Raises what its parts raise; then everything is closed again."""

@@ -106,7 +106,8 @@ async def fill_tenant(superuser: psycopg.AsyncConnection[Any], copies: int) -> t
             )
             await superuser.execute(
                 "INSERT INTO memory_embedding SELECT tenant_id, %(new_no)s, model_no, doc_no,"
-                " content_revision, embedding, seal FROM memory_embedding WHERE scope_no = %(scope_no)s",
+                " content_revision, state, embedding, seal FROM memory_embedding"
+                " WHERE scope_no = %(scope_no)s",
                 values,
             )
             await superuser.execute(
@@ -230,6 +231,7 @@ class BareInserts:
                         "model_no": 1,
                         "doc_no": memory["doc_no"],
                         "content_revision": 1,
+                        "state": 1,
                         "embedding": HalfVector(self._random.normal(size=self._dimension)),
                         "seal": os.urandom(32),
                     },

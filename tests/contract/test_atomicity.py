@@ -1,7 +1,7 @@
 """A call that fails in the middle leaves everything as it was, and says that it failed."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from contract.stored import OK, Stored, refused, until
-from muniment_server._gen.muniment.v1 import write_pb2
+from muniment_server._gen.muniment.v1 import memory_pb2, write_pb2
+from muniment_server.application.vectors import WritePolicy
 from support.service import Caller, RunningService, error_info, item, request_id, violations
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -22,6 +23,17 @@ async def _unchanged(caller: Caller, stored: Stored, before: Any, events: int) -
     assert await caller.contents("u1", "Office") == ["Office is in Lyon"]
 
 
+@pytest.fixture
+def vectors_required(shared: RunningService) -> Iterator[None]:
+    """A Write without its vectors fails, instead of storing memories that wait for them."""
+    services = shared.service.services
+    policy = services.write_policy
+    object.__setattr__(services, "write_policy", WritePolicy(require=True))
+    yield
+    object.__setattr__(services, "write_policy", policy)
+
+
+@pytest.mark.usefixtures("vectors_required")
 async def test_a_failing_embedder_changes_nothing(
     shared: RunningService, caller: Caller, stored: Stored
 ) -> None:
@@ -41,6 +53,7 @@ async def test_a_failing_embedder_changes_nothing(
     await _unchanged(caller, stored, before, events)
 
 
+@pytest.mark.usefixtures("vectors_required")
 async def test_one_text_that_cannot_be_embedded_keeps_all_items_out(
     shared: RunningService, caller: Caller, stored: Stored
 ) -> None:
@@ -143,15 +156,19 @@ async def test_every_ready_memory_has_its_vector(
     texts = [f"Fact {number}" for number in range(12)]
     embedder.failing_texts = {texts[5]: ValueError("no"), texts[9]: ValueError("no")}
     try:
-        results = await asyncio.gather(*(caller.write("u1", text) for text in texts), return_exceptions=True)
+        results = await asyncio.gather(*(caller.write("u1", text) for text in texts))
     finally:
         embedder.failing_texts = {}
-    stored_ids = {one.results[0].memory.memory_id for one in results if not isinstance(one, BaseException)}
-    assert len(stored_ids) == 10
-    assert stored.live() == stored_ids
-    assert stored.count("memory_embedding") == 10
+    states = {one.results[0].memory.memory_id: one.results[0].embedding_state for one in results}
+    assert stored.live() == set(states)
+    pending = memory_pb2.EMBEDDING_STATE_PENDING
+    waiting = {memory_id for memory_id, state in states.items() if state == pending}
+    assert len(waiting) == 2
     for one in results:
-        if not isinstance(one, BaseException):
-            assert one.results[0].outcome == write_pb2.WRITE_OUTCOME_CREATED
+        assert one.results[0].outcome == write_pb2.WRITE_OUTCOME_CREATED
+    rows = {row["doc_no"]: row for row in stored.rows("memory_embedding")}
+    for memory_id in states:
+        row = rows[stored.memory(memory_id)["doc_no"]]
+        assert (row["embedding"] is None) == (memory_id in waiting) == (row["state"] == 2)
     found = await caller.recall("u1", "Fact 3", legs=["RETRIEVAL_LEG_VECTOR"], min_score=0.0, limit=50)
     assert len(found.memories) == 10

@@ -148,7 +148,7 @@ async def test_something_cancelled_inside_a_call_is_answered_at_once(
 
     with monkeypatch.context() as broken:
         broken.setattr(shared.service.embeddings, "query", cancelled)
-        broken.setattr(shared.service.embeddings, "passages", cancelled)
+        broken.setattr(shared.service.embeddings, "passages_within", cancelled)
         for method in ("Recall", "Write"):
             begun = time.monotonic()
             await refused(caller.call(method, REQUESTS[method](""), timeout=20), "INTERNAL", "INTERNAL")

@@ -167,7 +167,7 @@ def _index(memory_id: str) -> tuple[str, str]:
         ),
         (
             "INSERT INTO memory_embedding"
-            " SELECT e.tenant_id, e.scope_no, e.model_no, n.doc_no, 1, e.embedding, e.seal"
+            " SELECT e.tenant_id, e.scope_no, e.model_no, n.doc_no, 1, e.state, e.embedding, e.seal"
             " FROM memory_embedding e, memory v, memory n WHERE v.memory_id = %(victim)s"
             f" AND n.memory_id = {memory_id} AND e.doc_no = v.doc_no AND e.scope_no = %(scope_no)s"
         ),

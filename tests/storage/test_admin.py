@@ -31,7 +31,7 @@ def owner(database: PostgresDatabase) -> Iterator[psycopg.Connection[Any]]:
 
 
 def model(name: str = "small", digest: str = "ab" * 32, dimension: int = 384) -> Any:
-    return SimpleNamespace(name=name, digest=digest, dimension=dimension)
+    return SimpleNamespace(name=name, digest=digest, dimension=dimension, setting="auto")
 
 
 def new_key(*tenants: str, **fields: Any) -> tuple[api_key.ApiKey, NewCredential]:

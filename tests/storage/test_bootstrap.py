@@ -36,8 +36,8 @@ from muniment_server.storage.database import Database
 from muniment_server.storage.migrate import load_migrations
 from support.postgres import PASSWORD, PostgresDatabase, PostgresServer, reachable_folder
 
-MODEL: Any = SimpleNamespace(name="small", digest="ab" * 32, dimension=384)
-OTHER_MODEL: Any = SimpleNamespace(name="big", digest="cd" * 32, dimension=768)
+MODEL: Any = SimpleNamespace(name="small", digest="ab" * 32, dimension=384, setting="auto")
+OTHER_MODEL: Any = SimpleNamespace(name="big", digest="cd" * 32, dimension=768, setting="auto")
 KEYS = LocalMasterKeys([b"k" * 32])
 SECRETS = RoleSecrets(dict.fromkeys(("postgres", "muniment_app", "muniment_maintenance"), PASSWORD))
 """Those of the shared test server, whose roles must keep their passwords."""

@@ -8,7 +8,7 @@ import pytest
 from muniment_server.storage.queries import Statement, load_statements
 from support.postgres import PostgresDatabase
 
-GLOBAL_TABLES = {"instance", "embedding_model", "tenant", "credential", "schema_migration"}
+GLOBAL_TABLES = {"instance", "embedding_model", "reindex", "tenant", "credential", "schema_migration"}
 APPEND_ONLY = {"audit_event", "audit_chain", "audit_checkpoint", "audit_memory"}
 STATEMENTS = sorted(load_statements().values(), key=lambda statement: statement.name)
 

@@ -17,6 +17,7 @@ from pgvector import HalfVector
 
 from muniment_server.domain.filters import Operator, PropertyCondition, matches, to_jsonpath
 from muniment_server.domain.model import (
+    EmbeddingState,
     MemoryFilter,
     MemoryKind,
     MemoryState,
@@ -29,12 +30,8 @@ from muniment_server.domain.model import (
 )
 from muniment_server.retrieval import bm25
 from muniment_server.storage.database import Database
-from muniment_server.storage.memories import (
-    index_tokens,
-    insert_embeddings,
-    insert_memories,
-    insert_scope,
-)
+from muniment_server.storage.embeddings import EmbeddingRow, insert_embeddings
+from muniment_server.storage.memories import index_tokens, insert_memories, insert_scope
 from muniment_server.storage.recall import RECALL_SETTINGS, RecallRows, recall
 from support.postgres import PostgresDatabase
 
@@ -253,9 +250,15 @@ async def store(pool: Database, tenant_id: UUID, memories: Sequence[Draft]) -> t
         await insert_embeddings(
             work,
             row.scope_no,
-            1,
             [
-                (revisions[draft.memory_id].doc_no, 1, HalfVector(vector(draft.seed)), b"")
+                EmbeddingRow(
+                    1,
+                    revisions[draft.memory_id].doc_no,
+                    1,
+                    EmbeddingState.READY,
+                    HalfVector(vector(draft.seed)),
+                    b"",
+                )
                 for draft in memories
                 if draft.seed is not None
             ],

@@ -151,8 +151,8 @@ class PostgresDatabase:
         """Insert the instance row and embedding model number 1; returns the instance's id."""
         instance_id, now = uuid4(), datetime.now(UTC)
         self.execute(
-            "INSERT INTO embedding_model (model_no, name, digest, dimension, create_time)"
-            " VALUES (1, %s, %s, %s, %s)",
+            "INSERT INTO embedding_model (model_no, name, digest, dimension, setting, create_time)"
+            " VALUES (1, %s, %s, %s, 'auto', %s)",
             (name, digest, dimension, now),
         )
         self.execute(

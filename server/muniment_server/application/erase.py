@@ -467,7 +467,7 @@ async def finish(services: Services, tenant_id: UUID, row: ErasureRow) -> Erasur
         metrics().integrity_violation(1)
         return row
     services.keys.drop(tenant_id, row.scope_id)
-    services.embeddings.clear()
+    services.models.clear()
     try:
         destroyed = await services.keys.store.destroy_scope_keys(tenant_id, row.scope_id, row.key_epoch)
         done = await _completed(services, row, max(destroyed, 1), services.clock())

@@ -5,42 +5,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import numpy as np
-from pgvector import HalfVector
-
 from muniment_server.crypto.scope_key import ScopeKey
-from muniment_server.domain.errors import (
-    EmbedderUnavailable,
-    FieldViolation,
-    InvalidRequest,
-    Overloaded,
-    SourceNotAllowed,
-)
+from muniment_server.domain.errors import FieldViolation, InvalidRequest, SourceNotAllowed
 from muniment_server.domain.ids import new_id
-from muniment_server.domain.model import DEFAULT_TRUST, EmbeddingState, NewMemory, Provenance, SourceType
+from muniment_server.domain.model import DEFAULT_TRUST, NewMemory, Provenance, SourceType
 from muniment_server.domain.statement import check_text, normalise_statement, statement_form
 from muniment_server.domain.write_plan import PreparedItem
-from muniment_server.embedding.base import passage_text
-from muniment_server.embedding.batching import EmbeddingService
-from muniment_server.embedding.cache import Embedded
-from muniment_server.embedding.errors import EmbedderOverloaded, EmbeddingError
 from muniment_server.identity.principal import CallContext
 from muniment_server.retrieval.analysis import ANALYZER_VERSION
 from muniment_server.retrieval.indexing import IndexTerms, index_terms
-from muniment_server.telemetry import names
-from muniment_server.telemetry.spans import embeddings_span
 
 from .sealing import encrypt_content
+from .vectors import ItemVector
 
 _INLINE_CHARACTERS = 2_000
-
-
-@dataclass(frozen=True, slots=True)
-class ItemVector:
-    """The vector of an item, None when the embedder cannot read the text, and what that means."""
-
-    vector: HalfVector | None
-    state: EmbeddingState
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,47 +76,6 @@ def _weakest(allowed: frozenset[SourceType]) -> SourceType | None:
     if SourceType.AGENT_INFERRED in allowed:
         return SourceType.AGENT_INFERRED
     return max(allowed, key=lambda source: (-DEFAULT_TRUST[source], source), default=None)
-
-
-async def vectors(embeddings: EmbeddingService, items: Sequence[NewMemory]) -> list[ItemVector]:
-    """One vector per item, given by the caller or made here.
-
-    Raises EmbedderUnavailable or Overloaded; then nothing may be stored.
-    """
-    wanted = [index for index, item in enumerate(items) if item.embedding is None]
-    if not wanted:
-        return [ItemVector(given_vector(item.embedding or b""), EmbeddingState.READY) for item in items]
-    model = embeddings.model
-    with embeddings_span(
-        names.PROVIDER_MUNIMENT, model.name, dimensions=model.dimension, batch_size=len(wanted)
-    ):
-        try:
-            made = await embeddings.passages(
-                [passage_text(items[index].content, items[index].speaker) for index in wanted]
-            )
-        except EmbedderOverloaded:
-            raise Overloaded("embedder") from None
-        except EmbeddingError as error:
-            raise EmbedderUnavailable() from error
-    fresh = iter(made)
-    return [
-        ItemVector(given_vector(item.embedding), EmbeddingState.READY)
-        if item.embedding is not None
-        else _item_vector(next(fresh))
-        for item in items
-    ]
-
-
-def _item_vector(embedded: Embedded) -> ItemVector:
-    if embedded.vector is None:
-        return ItemVector(None, EmbeddingState.NOT_COVERED)
-    state = EmbeddingState.PARTIAL if embedded.truncated else EmbeddingState.READY
-    return ItemVector(HalfVector(embedded.vector), state)
-
-
-def given_vector(raw: bytes) -> HalfVector:
-    """A caller's vector (float32, little endian); its model and length were checked with the request."""
-    return HalfVector(np.frombuffer(raw, dtype="<f4"))
 
 
 async def analyse(items: Sequence[NewMemory]) -> list[IndexTerms]:

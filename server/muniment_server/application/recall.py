@@ -45,10 +45,10 @@ from muniment_server.telemetry.spans import (
 )
 
 from .consistency import check_token, issue_token
-from .preparing import given_vector
 from .scoping import EpochChanged, bind_scope, reading_key, scope_number
 from .sealing import is_genuine, open_content
 from .services import Services
+from .vectors import given_vector
 from .viewing import within_view
 from .views import to_memory, weight
 
@@ -381,7 +381,7 @@ async def _find(
         agent=command.scope.agent,
         session=command.scope.session,
         restriction=command.restriction,
-        model_no=services.instance.model_no,
+        model_no=services.models.current.model_no,
         embedding=query.vector,
         tokens=query.tokens,
         cosine_low=calibration.cosine_low,

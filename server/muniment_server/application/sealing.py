@@ -5,24 +5,23 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from pgvector import HalfVector
-
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.seal import revision_bytes, vector_bytes
 from muniment_server.crypto.set_digest import SetDigest
 from muniment_server.domain.content import Content, pack_content, unpack_content
-from muniment_server.domain.model import MemoryState, Revision, ScopeRow
+from muniment_server.domain.model import EmbeddingState, MemoryState, Revision, ScopeRow
 from muniment_server.storage.database import Row, UnitOfWork
+from muniment_server.storage.embeddings import EmbeddingRow, WaitingRow, insert_embeddings, insert_waiting
 from muniment_server.storage.memories import (
     change_memory,
     index_tokens,
-    insert_embeddings,
     insert_memories,
     unindex_tokens,
     update_scope,
 )
 
 from .scoping import sealed_scope
+from .vectors import ModelVector
 
 CONTENT = "content"
 _HISTORY = b"history"
@@ -112,6 +111,41 @@ def history_element(key: ScopeKey, seal: bytes) -> bytes:
     return key.set_element(_HISTORY + seal)
 
 
+def embedding_row(key: ScopeKey, tenant_id: UUID, revision: Revision, made: ModelVector) -> EmbeddingRow:
+    """What a model made of a revision's text, sealed."""
+    seal = key.seal(
+        vector_bytes(
+            tenant_id=tenant_id,
+            scope_id=revision.scope_id,
+            memory_id=revision.memory_id,
+            content_revision=revision.content_revision,
+            model=made.model,
+            dimension=made.dimension,
+            state=made.state,
+            vector=made.vector.to_binary() if made.vector is not None else b"",
+        )
+    )
+    return EmbeddingRow(
+        made.model_no, revision.doc_no, revision.content_revision, made.state, made.vector, seal
+    )
+
+
+def waiting_seal(key: ScopeKey, tenant_id: UUID, revision: Revision) -> bytes:
+    """The seal of a row that waits for the vector of any model."""
+    return key.seal(
+        vector_bytes(
+            tenant_id=tenant_id,
+            scope_id=revision.scope_id,
+            memory_id=revision.memory_id,
+            content_revision=revision.content_revision,
+            model="",
+            dimension=0,
+            state=EmbeddingState.PENDING,
+            vector=b"",
+        )
+    )
+
+
 class ScopeChange:
     """Everything that one transaction changes in one locked scope, sealed and stored together.
 
@@ -183,33 +217,23 @@ class ScopeChange:
         return made
 
     async def embed(
-        self, work: UnitOfWork, model_no: int, model_name: str, vectors: Sequence[tuple[Revision, HalfVector]]
+        self, work: UnitOfWork, vectors: Sequence[tuple[Revision, Sequence[ModelVector]]]
     ) -> None:
-        """Queue vectors of new memories, each with its own seal."""
-        await insert_embeddings(
-            work,
-            self.scope.scope_no,
-            model_no,
-            [
-                (
+        """Queue what models made of new texts, and for models in use that made nothing yet that it waits."""
+        rows: list[EmbeddingRow] = []
+        waiting: dict[tuple[int, ...], list[WaitingRow]] = {}
+        for revision, made in vectors:
+            rows += [embedding_row(self._key, self._tenant_id, revision, one) for one in made]
+            waiting.setdefault(tuple(one.model_no for one in made), []).append(
+                WaitingRow(
                     revision.doc_no,
                     revision.content_revision,
-                    vector,
-                    self._key.seal(
-                        vector_bytes(
-                            tenant_id=self._tenant_id,
-                            scope_id=revision.scope_id,
-                            memory_id=revision.memory_id,
-                            content_revision=revision.content_revision,
-                            model=model_name,
-                            dimension=vector.dimensions(),
-                            vector=vector.to_binary(),
-                        )
-                    ),
+                    waiting_seal(self._key, self._tenant_id, revision),
                 )
-                for revision, vector in vectors
-            ],
-        )
+            )
+        await insert_embeddings(work, self.scope.scope_no, rows)
+        for given, documents in waiting.items():
+            await insert_waiting(work, self.scope.scope_no, given, documents)
 
     def forget(self, current: Sequence[Revision], history_seals: Sequence[bytes]) -> None:
         """Take erased memories and their history out of statistics and digest."""

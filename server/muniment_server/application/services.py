@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID
@@ -11,9 +11,11 @@ from muniment_server.audit.trail import AuditTrail
 from muniment_server.crypto.key_ring import KeyRing
 from muniment_server.domain.errors import TransactionConflict
 from muniment_server.embedding.batching import EmbeddingService
+from muniment_server.embedding.live import Models
 from muniment_server.storage.database import Database
 
 from .policies import Policies
+from .vectors import Backlog, WritePolicy
 
 
 def utc_now() -> datetime:
@@ -21,9 +23,13 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+async def _nothing() -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """The identity of this installation."""
+    """The identity of this installation. model_no: the model in use when the process started."""
 
     instance_id: UUID
     model_no: int
@@ -49,13 +55,26 @@ class Attempts:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """Shared by all commands. `on_recorded` is told the tenant after each committed audit event."""
+    """Shared by all commands. `on_recorded` is told the tenant after each committed audit event.
+
+    on_waiting: told the tenant and the scope in which memories are being stored without their vectors, and
+    how many. models_changed: awaited when the database has another model in use than `models` says.
+    """
 
     database: Database
     keys: KeyRing
-    embeddings: EmbeddingService
+    models: Models
     trail: AuditTrail
     instance: Instance
     on_recorded: Callable[[UUID], None] = lambda _tenant: None
     clock: Callable[[], datetime] = utc_now
     settings: Policies = field(default_factory=Policies)
+    write_policy: WritePolicy = field(default_factory=WritePolicy)
+    backlog: Backlog = field(default_factory=Backlog)
+    on_waiting: Callable[[UUID, UUID, int], None] = lambda _tenant, _scope, _count: None
+    models_changed: Callable[[], Awaitable[None]] = _nothing
+
+    @property
+    def embeddings(self) -> EmbeddingService:
+        """The embedder in use at this moment; take it once for a call."""
+        return self.models.current.embeddings

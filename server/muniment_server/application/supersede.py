@@ -27,12 +27,13 @@ from muniment_server.telemetry.spans import memory_span
 from .consistency import issue_token
 from .idempotency import RequestMark, earlier_response, remember
 from .locating import check_active, check_etag, locked_memory, scope_of_memory
-from .preparing import ItemVector, analyse, check_expiry, check_items, prepare, stamp, vectors
+from .preparing import analyse, check_expiry, check_items, prepare, stamp
 from .scoping import EpochChanged, locked_existing, read_label, writing_key
 from .sealing import ScopeChange
 from .services import Attempts, Services
+from .vectors import ItemVector
 from .views import to_memory
-from .write import store_plan, written_details
+from .write import item_vectors, store_plan, written_details
 
 METHOD = "Supersede"
 _ITEM = "item"
@@ -82,7 +83,7 @@ async def supersede(
         record_count=1,
     ) as span:
         analysed = await analyse([command.item])
-        made = await vectors(services.embeddings, [command.item])
+        made = await item_vectors(services, context, [command.item])
         epoch: int | None = None
         attempts = Attempts()
         while True:

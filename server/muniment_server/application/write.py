@@ -10,7 +10,7 @@ from muniment_server.audit.events import AuditAction
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.errors import IntegrityViolation, TransactionConflict
-from muniment_server.domain.model import NewMemory, Provenance, Revision, Scope, WriteResult
+from muniment_server.domain.model import EmbeddingState, NewMemory, Provenance, Revision, Scope, WriteResult
 from muniment_server.domain.write_plan import Decision, WritePlan
 from muniment_server.identity.principal import CallContext
 from muniment_server.storage.database import UniqueConflict, UnitOfWork
@@ -21,10 +21,12 @@ from muniment_server.telemetry.spans import memory_span
 
 from .consistency import issue_token
 from .idempotency import RequestMark, remember, stored_response
-from .preparing import Prepared, analyse, check_expiry, check_items, prepare, stamp, vectors
+from .preparing import Prepared, analyse, check_expiry, check_items, prepare, stamp
 from .scoping import EpochChanged, bind_scope, create_scope, usable_scope, writing_key
 from .sealing import ScopeChange, is_genuine
 from .services import Attempts, Services
+from .vectors import ItemVector
+from .vectors import vectors as made_vectors
 from .views import to_memory
 
 METHOD = "Write"
@@ -66,7 +68,7 @@ async def write(services: Services, context: CallContext, command: WriteCommand,
     scope_id = tenant_key.scope_id(int(scope.kind), scope.label)
     mark = RequestMark.of(tenant_key, command.request_id, METHOD, command.payload)
     analysed = await analyse(command.items)
-    made = await vectors(services.embeddings, command.items)
+    made = await item_vectors(services, context, command.items)
     epoch: int | None = None
     attempts = Attempts()
     with memory_span(
@@ -95,6 +97,15 @@ async def write(services: Services, context: CallContext, command: WriteCommand,
                 break
     services.on_recorded(context.tenant_id)
     return response
+
+
+async def item_vectors(
+    services: Services, context: CallContext, items: Sequence[NewMemory]
+) -> list[ItemVector]:
+    """The vectors of a call's items, as the policy of the installation has it; see `vectors.vectors`."""
+    return await made_vectors(
+        services.models, items, services.write_policy, services.backlog, context.remaining()
+    )
 
 
 async def _store(
@@ -223,14 +234,11 @@ async def store_plan(
     created = await change.create(
         work, plan.created, {one.item.memory_id: one.item.frequencies for one in prepared}
     )
-    by_id = {one.item.memory_id: one.vector.vector for one in prepared}
-    model = services.embeddings.model
-    await change.embed(
-        work,
-        services.instance.model_no,
-        model.name,
-        [(revision, vector) for revision in created if (vector := by_id[revision.memory_id]) is not None],
-    )
+    by_id = {one.item.memory_id: one.vector for one in prepared}
+    await change.embed(work, [(revision, by_id[revision.memory_id].made) for revision in created])
+    waiting = sum(by_id[revision.memory_id].state is EmbeddingState.PENDING for revision in created)
+    if waiting:
+        services.on_waiting(work.tenant_id, change.scope.scope_id, waiting)
     await change.close(work, now, plan.next_doc)
 
 

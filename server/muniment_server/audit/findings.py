@@ -43,6 +43,7 @@ class FindingKind(StrEnum):
     REVISION_ORDER = "revision_order"
     VECTOR_SEAL = "vector_seal"
     VECTOR_STRAY = "vector_stray"
+    VECTOR_MISSING = "vector_missing"
     POSTINGS = "postings"
     CONTENT = "content"
     SLOT_DOUBLED = "slot_doubled"
@@ -91,6 +92,8 @@ class TenantReport:
     memories: int = 0
     revisions: int = 0
     vectors: int = 0
+    vectors_waiting: int = 0
+    """Memories whose vector is still to be made: found by their words meanwhile."""
     not_derived: int = 0
     """Memories whose tokens another version of the analysis made, so that --deep could not derive them."""
 
@@ -142,6 +145,7 @@ class TenantReport:
                 "revisions": self.revisions,
                 "vectors": self.vectors,
             },
+            "vectors_waiting": self.vectors_waiting,
             "not_derived": self.not_derived,
             "counts": {kind.value: count for kind, count in sorted(self.counts.items())},
             "findings": [finding.as_json(self.name) for finding in self.findings],

@@ -17,6 +17,7 @@ from muniment_server.storage.audit_chain import tenants
 from muniment_server.storage.database import Database, UnitOfWork
 from muniment_server.storage.verification import (
     SNAPSHOT,
+    StoredModel,
     broken_successions,
     doubled_slots,
     models,
@@ -68,10 +69,9 @@ async def verify(
     chosen = {tenant_id: name for tenant_id, name in (known | gone).items() if tenant in (None, name)}
     if not chosen and tenant is not None:
         raise LookupError(tenant)
-    numbered = await models(database)
     for tenant_id, name in sorted(chosen.items(), key=lambda entry: entry[1]):
         report = TenantReport(tenant_id, name)
-        await _TenantCheck(database, store, numbered, report, deep, trail_only, progress).run()
+        await _TenantCheck(database, store, report, deep, trail_only, progress).run()
         yield report
 
 
@@ -80,7 +80,6 @@ class _TenantCheck:
         self,
         database: Database,
         store: KeyStore,
-        models: Mapping[int, tuple[str, int]],
         report: TenantReport,
         deep: bool,
         trail_only: bool,
@@ -88,7 +87,7 @@ class _TenantCheck:
     ) -> None:
         self._database = database
         self._store = store
-        self._models = models
+        self._models: Mapping[int, StoredModel] = {}
         self._report = report
         self._deep = deep
         self._trail_only = trail_only
@@ -101,6 +100,8 @@ class _TenantCheck:
         public_keys = await self._store.public_keys()
         again: list[UUID] = []
         async with self._database.transaction(tenant_id, settings=SNAPSHOT) as work:
+            # In the same snapshot: a change of model says at one instant which one is in use.
+            self._models = await models(work)
             await ChainCheck(work, key, heads, public_keys, report).run()
             if not self._trail_only:
                 for lag in await lags_of(work, [head for head in heads if head.kind is HeadKind.SCOPE]):
@@ -183,6 +184,7 @@ class _TenantCheck:
                 return
             left: list[UUID] = []
             async with self._database.transaction(self._report.tenant_id, settings=SNAPSHOT) as work:
+                self._models = await models(work)
                 page = await scopes(work, scope_ids=waiting, limit=len(waiting))
                 for scope, number in page:
                     last = attempt == _RECHECKS - 1

@@ -15,12 +15,20 @@ from muniment_server.crypto.errors import CiphertextInvalid
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.seal import vector_bytes
 from muniment_server.crypto.set_digest import SetDigest
-from muniment_server.domain.model import MemoryState, Revision, ScopeRow
+from muniment_server.domain.model import EmbeddingState, MemoryState, Revision, ScopeRow
 from muniment_server.domain.statement import statement_form
 from muniment_server.retrieval.analysis import ANALYZER_VERSION
 from muniment_server.retrieval.indexing import index_terms
 from muniment_server.storage.database import UnitOfWork
-from muniment_server.storage.verification import Postings, StoredVector, history, memories, postings, vectors
+from muniment_server.storage.verification import (
+    Postings,
+    StoredModel,
+    StoredVector,
+    history,
+    memories,
+    postings,
+    vectors,
+)
 
 from .findings import FindingKind, TenantReport
 
@@ -48,7 +56,7 @@ class ScopeCheck:
         key: ScopeKey,
         scope: ScopeRow,
         stored_number: int,
-        models: Mapping[int, tuple[str, int]],
+        models: Mapping[int, StoredModel],
         report: TenantReport,
         *,
         deep: bool,
@@ -58,6 +66,7 @@ class ScopeCheck:
         self._scope = scope
         self._stored_number = stored_number
         self._models = models
+        self._used = [number for number, model in models.items() if model.in_use]
         self._report = report
         self._deep = deep
         self._set = SetDigest()
@@ -96,8 +105,18 @@ class ScopeCheck:
             earlier[revision.memory_id].append(revision)
         for memory in page:
             await self._memory(memory, earlier[memory.memory_id])
+        present = set()
         for vector in await vectors(self._work, self._scope.scope_no, after, last):
             self._vector(vector, by_document.get(vector.doc_no), earlier)
+            present.add((vector.model_no, vector.doc_no, vector.content_revision))
+        for memory in page:
+            for number in self._used:
+                if (number, memory.doc_no, memory.content_revision) not in present:
+                    self._add(
+                        FindingKind.VECTOR_MISSING,
+                        "nothing is stored of what the embedding model made of the text",
+                        memory.memory_id,
+                    )
         await self._index_beyond(by_document, after, last)
 
     async def _memory(self, memory: Revision, earlier: Sequence[Revision]) -> None:
@@ -139,7 +158,8 @@ class ScopeCheck:
     def _vector(
         self, vector: StoredVector, memory: Revision | None, earlier: Mapping[UUID, Sequence[Revision]]
     ) -> None:
-        self._report.vectors += 1
+        waits = vector.state == EmbeddingState.PENDING and vector.vector is None
+        self._report.vectors += vector.vector is not None
         model = self._models.get(vector.model_no)
         if memory is None or model is None:
             self._add(FindingKind.VECTOR_STRAY, f"a vector of document {vector.doc_no} belongs to nothing")
@@ -152,20 +172,22 @@ class ScopeCheck:
                 memory.memory_id,
             )
             return
-        name, dimension = model
+        if waits and model.in_use:
+            self._report.vectors_waiting += 1
         canonical = vector_bytes(
             tenant_id=self._work.tenant_id,
             scope_id=self._scope.scope_id,
             memory_id=memory.memory_id,
             content_revision=vector.content_revision,
-            model=name,
-            dimension=dimension,
-            vector=vector.vector.to_binary(),
+            model="" if waits else model.name,
+            dimension=0 if waits else model.dimension,
+            state=vector.state,
+            vector=vector.vector.to_binary() if vector.vector is not None else b"",
         )
         if not self._key.verify_seal(canonical, vector.seal):
             self._add(
                 FindingKind.VECTOR_SEAL,
-                f"the vector of model {name} is not what the service sealed",
+                f"the vector of model {model.name} is not what the service sealed",
                 memory.memory_id,
             )
 

@@ -70,7 +70,7 @@ class Installation:
 
 
 async def prepare(
-    where: Where, keys: MasterKeyProvider, model: admin.Model, store: KeyStore | None = None
+    where: Where, keys: MasterKeyProvider, model: admin.ModelChoice, store: KeyStore | None = None
 ) -> Installation:
     """Start or find the database, bring it up to date, and make sure that it may be served from.
 
@@ -92,7 +92,7 @@ def _recorder(store: KeyStore, loop: asyncio.AbstractEventLoop) -> OperatorTrail
 
 
 def prepare_blocking(
-    where: Where, secrets: RoleSecrets, model: admin.Model, record: admin.Record | None = None
+    where: Where, secrets: RoleSecrets, model: admin.ModelChoice, record: admin.Record | None = None
 ) -> Installation:
     """See `prepare`."""
     with _one_line_errors():
@@ -102,7 +102,7 @@ def prepare_blocking(
 
 
 def migrate_blocking(
-    where: Where, secrets: RoleSecrets, model: admin.Model
+    where: Where, secrets: RoleSecrets, model: admin.ModelChoice
 ) -> tuple[tuple[migrate.Migration, ...], admin.InstanceRow]:
     """Make or migrate everything in the database, and serve nothing; returns what was applied.
 
@@ -172,7 +172,7 @@ def _owner_connection(
 
 
 def _prepare_embedded(
-    home: Path, secrets: RoleSecrets, model: admin.Model, record: admin.Record | None
+    home: Path, secrets: RoleSecrets, model: admin.ModelChoice, record: admin.Record | None
 ) -> Installation:
     embedded = _start_embedded(home, secrets)
     try:
@@ -204,7 +204,7 @@ def _start_embedded(home: Path, secrets: RoleSecrets) -> EmbeddedPostgres:
     return embedded
 
 
-def _prepare_given(where: Where, secrets: RoleSecrets, model: admin.Model) -> Installation:
+def _prepare_given(where: Where, secrets: RoleSecrets, model: admin.ModelChoice) -> Installation:
     app, app_source = where.app_url, _APP_SETTING
     maintenance, maintenance_source = where.maintenance_url, _MAINTENANCE_SETTING
     applied: tuple[migrate.Migration, ...] = ()
@@ -246,7 +246,7 @@ def _prepare_given(where: Where, secrets: RoleSecrets, model: admin.Model) -> In
     return Installation(of_server(app, secrets), maintenance, instance, applied)
 
 
-def _check_serving(conninfo: str, source: str, model: admin.Model) -> admin.InstanceRow:
+def _check_serving(conninfo: str, source: str, model: admin.ModelChoice) -> admin.InstanceRow:
     """Everything that a login to serve with must fulfil; returns the instance that it sees."""
     with connected(conninfo, source) as connection:
         try:
@@ -265,7 +265,7 @@ def _check_serving(conninfo: str, source: str, model: admin.Model) -> admin.Inst
             "The database is migrated but not set up. Run `muniment migrate` with a login that may act as "
             f"{OWNER}."
         )
-    admin.check_model(instance, model)
+    admin.chosen(model, instance)
     return instance
 
 

@@ -86,6 +86,8 @@ def _print(report: "TenantReport") -> None:
         f"{report.events} events, {report.checkpoints} signatures, {report.scopes} scopes, "
         f"{report.memories} memories, {report.revisions} earlier revisions, {report.vectors} vectors"
     )
+    if report.vectors_waiting:
+        looked += f" and {report.vectors_waiting} still to be made"
     if report.waiting:
         looked += f"; {report.waiting} events wait to be chained"
     verdict = "clean" if report.clean else f"{report.counts.total()} findings"

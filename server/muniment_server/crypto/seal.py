@@ -32,7 +32,7 @@ _VECTOR = b"muniment.vector.v1\x00"
 # and of properties (their numbers of entries).
 _REVISION_HEAD = Struct(">16s16s16s 12q 6q ?d 13I")
 _SCOPE_HEAD = Struct(">16s16s 7q 3I")
-_VECTOR_HEAD = Struct(">16s16s16s 2q 2I")
+_VECTOR_HEAD = Struct(">16s16s16s 3q 2I")
 _LENGTH = Struct(">I")
 _TEXT = Struct(">IcI")
 _DOUBLE = Struct(">Icd")
@@ -218,9 +218,13 @@ def vector_bytes(
     content_revision: int,
     model: str,
     dimension: int,
+    state: int,
     vector: bytes,
 ) -> bytes:
-    """A stored vector: of which memory and text, by which model. `vector` is as the database holds it."""
+    """What a model made of a memory's text: its vector as the database holds it, empty where there is none.
+
+    A row that waits for its vector says nothing about a model: the name is empty and the dimension 0.
+    """
     name = model.encode()
     head = _VECTOR_HEAD.pack(
         tenant_id.bytes,
@@ -228,6 +232,7 @@ def vector_bytes(
         memory_id.bytes,
         content_revision,
         dimension,
+        state,
         len(name),
         len(vector),
     )

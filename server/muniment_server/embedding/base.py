@@ -57,7 +57,8 @@ class EmbeddingModel:
     """Identity and properties of a model. Vectors of two models are never compared.
 
     digest: SHA-256 of the model file, in hex. max_tokens: how much of a text the model reads.
-    min_coverage: below this share of readable text a vector would be noise.
+    min_coverage: below this share of readable text a vector would be noise. setting: what
+    MUNIMENT_EMBEDDER says to load this model.
     """
 
     name: str
@@ -68,6 +69,7 @@ class EmbeddingModel:
     max_tokens: int
     min_coverage: float
     calibration: Calibration
+    setting: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)

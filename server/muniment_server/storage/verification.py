@@ -9,7 +9,7 @@ from pgvector import HalfVector
 
 from muniment_server.domain.model import Revision, ScopeRow
 
-from .database import Database, Row, UnitOfWork
+from .database import Row, UnitOfWork
 from .erasures import ErasureRow, to_erasure
 from .memories import to_revision, to_scope
 
@@ -19,13 +19,23 @@ SNAPSHOT: Final = {"transaction_isolation": "repeatable read", "transaction_read
 
 @dataclass(frozen=True, slots=True)
 class StoredVector:
-    """A vector and its seal."""
+    """What a model made of a text, and the seal; a row that says READY may have been robbed of its vector."""
 
     model_no: int
     doc_no: int
     content_revision: int
-    vector: HalfVector
+    state: int
+    vector: HalfVector | None
     seal: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StoredModel:
+    """An embedding model that rows may name. in_use: every memory has a row for it."""
+
+    name: str
+    dimension: int
+    in_use: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +58,10 @@ class Named:
     erased: bool
 
 
-async def models(database: Database) -> dict[int, tuple[str, int]]:
-    """The embedding models by number: name and dimension."""
-    async with database.transaction(None) as work:
-        rows = await work.fetch("model_list")
-    return {row["model_no"]: (row["name"], row["dimension"]) for row in rows}
+async def models(work: UnitOfWork) -> dict[int, StoredModel]:
+    """The embedding models by number."""
+    rows = await work.fetch("model_list")
+    return {row["model_no"]: StoredModel(row["name"], row["dimension"], row["in_use"]) for row in rows}
 
 
 async def scopes(
@@ -84,7 +93,12 @@ async def vectors(work: UnitOfWork, scope_no: int, after: int, last: int) -> lis
     """Vectors of a scope's documents after one up to another."""
     return [
         StoredVector(
-            row["model_no"], row["doc_no"], row["content_revision"], row["embedding"], bytes(row["seal"])
+            row["model_no"],
+            row["doc_no"],
+            row["content_revision"],
+            row["state"],
+            row["embedding"],
+            bytes(row["seal"]),
         )
         for row in await work.fetch("verify_vectors", scope_no=scope_no, after=after, last=last)
     ]

@@ -74,6 +74,7 @@ VECTOR: dict[str, Any] = {
     "content_revision": 1,
     "model": "model-a",
     "dimension": 2,
+    "state": 1,
     "vector": b"\x00\x01\x02\x03",
 }
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)

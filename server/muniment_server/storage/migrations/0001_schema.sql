@@ -20,10 +20,32 @@ CREATE TABLE embedding_model (
     name        text        NOT NULL,
     digest      text        NOT NULL,
     dimension   integer     NOT NULL,
+    -- What MUNIMENT_EMBEDDER has to say for this model.
+    setting     text        NOT NULL,
     create_time timestamptz NOT NULL,
     CONSTRAINT embedding_model_pkey PRIMARY KEY (model_no),
     CONSTRAINT embedding_model_identity_key UNIQUE (name, digest, dimension)
 );
+
+-- Changes of the embedding model (kind 1) while the service runs; `from_no` and `to_no` are its numbers.
+-- state: 1 runs, 2 is filled and waits to be switched, 3 is switched, 4 is aborted. From 1 to 2 every
+-- new memory gets a row for both models; `drop_time` is when the vectors nobody uses any more were gone.
+CREATE TABLE reindex (
+    reindex_id    uuid        NOT NULL,
+    kind          smallint    NOT NULL,
+    state         smallint    NOT NULL,
+    from_no       smallint    NOT NULL,
+    to_no         smallint    NOT NULL,
+    automatic     boolean     NOT NULL,
+    worker        uuid,
+    lease_time    timestamptz,
+    create_time   timestamptz NOT NULL,
+    complete_time timestamptz,
+    drop_time     timestamptz,
+    CONSTRAINT reindex_pkey PRIMARY KEY (reindex_id)
+);
+-- At most one change of a kind at a time.
+CREATE UNIQUE INDEX reindex_running_idx ON reindex (kind) WHERE state IN (1, 2);
 
 CREATE TABLE tenant (
     tenant_id   uuid        NOT NULL,
@@ -164,19 +186,25 @@ CREATE TABLE tombstone (
     CONSTRAINT tombstone_pkey PRIMARY KEY (tenant_id, memory_id)
 );
 
+-- One row for every memory and every model in use, from the write on. state: 1 READY, 2 PENDING (the
+-- vector is still to be made), 3 NOT_COVERED (the model cannot read the text), 4 PARTIAL (the vector
+-- stands for the beginning of the text). READY and PARTIAL have a vector, the others none.
 CREATE TABLE memory_embedding (
     tenant_id        uuid     NOT NULL,
     scope_no         bigint   NOT NULL,
     model_no         smallint NOT NULL,
     doc_no           integer  NOT NULL,
     content_revision integer  NOT NULL,
-    embedding        halfvec  NOT NULL,
+    state            smallint NOT NULL,
+    embedding        halfvec,
     seal             bytea    NOT NULL,
     CONSTRAINT memory_embedding_pkey PRIMARY KEY (tenant_id, scope_no, model_no, doc_no, content_revision),
     CONSTRAINT memory_embedding_scope_fkey FOREIGN KEY (tenant_id, scope_no)
         REFERENCES scope (tenant_id, scope_no)
 );
 ALTER TABLE memory_embedding ALTER COLUMN embedding SET STORAGE PLAIN;
+CREATE INDEX memory_embedding_pending_idx ON memory_embedding (tenant_id, model_no, scope_no, doc_no)
+    WHERE state = 2;
 
 -- The blind lexical index: keyed hashes of the tokens of ACTIVE memories, and nothing else.
 CREATE TABLE posting (
@@ -337,7 +365,7 @@ BEGIN
             USING (tenant_id = nullif(current_setting(''app.tenant_id'', true), '''')::uuid)
             WITH CHECK (tenant_id = nullif(current_setting(''app.tenant_id'', true), '''')::uuid)', name);
     END LOOP;
-    FOREACH name IN ARRAY ARRAY['instance', 'embedding_model', 'tenant', 'credential']
+    FOREACH name IN ARRAY ARRAY['instance', 'embedding_model', 'reindex', 'tenant', 'credential']
     LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', name);
@@ -350,6 +378,11 @@ CREATE POLICY owner_all ON instance TO muniment_owner USING (true) WITH CHECK (t
 CREATE POLICY read_all ON instance FOR SELECT TO muniment_app, muniment_maintenance USING (true);
 CREATE POLICY owner_all ON embedding_model TO muniment_owner USING (true) WITH CHECK (true);
 CREATE POLICY read_all ON embedding_model FOR SELECT TO muniment_app, muniment_maintenance USING (true);
+-- The scheduler carries a change of model through: it may say which model is in use, and how far it is.
+CREATE POLICY switch_all ON instance FOR UPDATE TO muniment_maintenance USING (true) WITH CHECK (true);
+CREATE POLICY owner_all ON reindex TO muniment_owner USING (true) WITH CHECK (true);
+CREATE POLICY read_all ON reindex FOR SELECT TO muniment_app, muniment_maintenance USING (true);
+CREATE POLICY advance_all ON reindex FOR UPDATE TO muniment_maintenance USING (true) WITH CHECK (true);
 CREATE POLICY owner_all ON tenant TO muniment_owner USING (true) WITH CHECK (true);
 CREATE POLICY read_all ON tenant FOR SELECT TO muniment_maintenance USING (true);
 CREATE POLICY read_own ON tenant FOR SELECT TO muniment_app
@@ -361,10 +394,11 @@ CREATE POLICY read_one ON credential FOR SELECT TO muniment_app
 
 -- Grants: least privilege per role -------------------------------------------------------------
 
-GRANT SELECT ON instance, embedding_model, tenant, credential TO muniment_app;
+GRANT SELECT ON instance, embedding_model, reindex, tenant, credential TO muniment_app;
 GRANT SELECT, INSERT, UPDATE ON scope, erasure TO muniment_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON memory TO muniment_app;
-GRANT SELECT, INSERT, DELETE ON memory_revision, memory_embedding, posting TO muniment_app;
+GRANT SELECT, INSERT, DELETE ON memory_revision, posting TO muniment_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON memory_embedding TO muniment_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency TO muniment_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON review TO muniment_app;
 GRANT SELECT ON review TO muniment_maintenance;
@@ -373,7 +407,9 @@ GRANT SELECT, INSERT ON audit_queue TO muniment_app;
 GRANT SELECT ON audit_chain, audit_checkpoint, audit_memory, audit_head TO muniment_app;
 GRANT SELECT ON tenant_policy, tenant_setting, agent_view TO muniment_app, muniment_maintenance;
 
-GRANT SELECT ON instance, embedding_model, tenant TO muniment_maintenance;
+GRANT SELECT ON instance, embedding_model, reindex, tenant TO muniment_maintenance;
+GRANT UPDATE (model_no) ON instance TO muniment_maintenance;
+GRANT UPDATE (state, worker, lease_time, complete_time, drop_time) ON reindex TO muniment_maintenance;
 GRANT SELECT ON scope, memory, memory_revision, tombstone, memory_embedding, posting, erasure, audit_event
     TO muniment_maintenance;
 GRANT SELECT, DELETE ON audit_queue, idempotency TO muniment_maintenance;

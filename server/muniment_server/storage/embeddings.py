@@ -1,0 +1,116 @@
+"""What models made of the memories' texts: one row for every memory and every model in use.
+
+A row whose vector is still to be made (PENDING) stands there from the write on, so that nothing has to be
+remembered elsewhere, whoever is killed when. What waits is found by a partial index.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from pgvector import HalfVector
+
+from muniment_server.domain.model import EmbeddingState, Revision
+
+from .database import UnitOfWork
+from .memories import to_revision
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingRow:
+    """A row of `memory_embedding`. `vector` is None unless the state is READY or PARTIAL."""
+
+    model_no: int
+    doc_no: int
+    content_revision: int
+    state: EmbeddingState
+    vector: HalfVector | None
+    seal: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRow:
+    """A document of which some model's vector is still to be made; the seal names no model."""
+
+    doc_no: int
+    content_revision: int
+    seal: bytes
+
+
+async def insert_embeddings(work: UnitOfWork, scope_no: int, rows: Sequence[EmbeddingRow]) -> None:
+    """Queue rows of new memories."""
+    await work.send_many("embedding_insert", [_values(scope_no, row) for row in rows])
+
+
+async def insert_waiting(
+    work: UnitOfWork, scope_no: int, given: Sequence[int], rows: Sequence[WaitingRow]
+) -> None:
+    """Queue a waiting row for every model in use that is none of `given`.
+
+    Which models are in use is read by the statement itself, under the lock of the scope: a process that
+    has not heard of a new model yet leaves its memories to be found all the same.
+    """
+    await work.send(
+        "embedding_insert_waiting",
+        scope_no=scope_no,
+        model_nos=list(given),
+        doc_nos=[row.doc_no for row in rows],
+        content_revisions=[row.content_revision for row in rows],
+        seals=[row.seal for row in rows],
+    )
+
+
+async def fill_embeddings(work: UnitOfWork, scope_no: int, rows: Sequence[EmbeddingRow]) -> None:
+    """Queue what was still to be made or is missing; a row that has been made meanwhile stays.
+
+    The scope must be locked, and the memories of the rows be there.
+    """
+    await work.send_many("embedding_fill", [_values(scope_no, row) for row in rows])
+
+
+def _values(scope_no: int, row: EmbeddingRow) -> dict[str, object]:
+    return {
+        "scope_no": scope_no,
+        "model_no": row.model_no,
+        "doc_no": row.doc_no,
+        "content_revision": row.content_revision,
+        "state": int(row.state),
+        "embedding": row.vector,
+        "seal": row.seal,
+    }
+
+
+async def without_vector(
+    work: UnitOfWork, scope_id: UUID, scope_no: int, model_no: int, after: int, limit: int, *, missing: bool
+) -> list[Revision]:
+    """Memories of a scope, by document, whose row for a model waits, or with `missing` is not there."""
+    rows = await work.fetch(
+        "embedding_missing" if missing else "embedding_waiting",
+        scope_id=scope_id,
+        scope_no=scope_no,
+        model_no=model_no,
+        after=after,
+        limit=limit,
+    )
+    return [to_revision(row) for row in rows]
+
+
+async def waiting_scopes(work: UnitOfWork, model_no: int, limit: int) -> list[UUID]:
+    """Scopes of the tenant with rows that wait for their vector."""
+    rows = await work.fetch("embedding_waiting_scopes", model_no=model_no, limit=limit)
+    return [row["scope_id"] for row in rows]
+
+
+async def count_waiting(work: UnitOfWork, scope_no: int, before: datetime | None) -> tuple[int, int]:
+    """How many memories of a scope wait for the vector of the model in use, and that model's number.
+
+    before: count only what was written by then; None counts everything.
+    """
+    row = await work.fetch_one("embedding_waiting_count", scope_no=scope_no, before=before)
+    return (int(row["waiting"]), int(row["model_no"])) if row else (0, 0)
+
+
+async def drop_vectors(work: UnitOfWork, scope_no: int, model_no: int) -> None:
+    """Queue the removal of a scope's rows of a model; nothing happens when the model is in use."""
+    await work.send("embedding_drop", scope_no=scope_no, model_no=model_no)
