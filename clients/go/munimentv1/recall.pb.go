@@ -300,7 +300,8 @@ const (
 	// Says the same as another one that was packed, apart from case, width, white space or a final stop.
 	// Returned in `memories`, but not in the packed context.
 	LeftOutReason_LEFT_OUT_REASON_NEAR_DUPLICATE LeftOutReason = 5
-	// One source would have filled the list.
+	// One source would have filled the list. A source is what `provenance.source_ref` names, otherwise the
+	// credential that wrote; what has at least HIGH trust is never left out for it.
 	LeftOutReason_LEFT_OUT_REASON_SOURCE_SHARE LeftOutReason = 6
 	// The seal does not hold: the stored row is not what the service wrote. See
 	// `RecallResponse.seal_broken_memory_ids`.
@@ -313,6 +314,8 @@ const (
 	LeftOutReason_LEFT_OUT_REASON_EXPIRED LeftOutReason = 10
 	// In the scope, but excluded by the filter.
 	LeftOutReason_LEFT_OUT_REASON_FILTERED LeftOutReason = 11
+	// Returned in `memories`, but scored so far below the best one that it is not in the packed context.
+	LeftOutReason_LEFT_OUT_REASON_TAIL LeftOutReason = 12
 )
 
 // Enum value maps for LeftOutReason.
@@ -330,6 +333,7 @@ var (
 		9:  "LEFT_OUT_REASON_STATE",
 		10: "LEFT_OUT_REASON_EXPIRED",
 		11: "LEFT_OUT_REASON_FILTERED",
+		12: "LEFT_OUT_REASON_TAIL",
 	}
 	LeftOutReason_value = map[string]int32{
 		"LEFT_OUT_REASON_UNSPECIFIED":     0,
@@ -344,6 +348,7 @@ var (
 		"LEFT_OUT_REASON_STATE":           9,
 		"LEFT_OUT_REASON_EXPIRED":         10,
 		"LEFT_OUT_REASON_FILTERED":        11,
+		"LEFT_OUT_REASON_TAIL":            12,
 	}
 )
 
@@ -894,7 +899,7 @@ const file_muniment_v1_recall_proto_rawDesc = "" +
 	"'DEGRADATION_REASON_EMBEDDER_UNAVAILABLE\x10\x02\x12(\n" +
 	"$DEGRADATION_REASON_QUERY_NOT_COVERED\x10\x03\x12)\n" +
 	"%DEGRADATION_REASON_EMBEDDINGS_PENDING\x10\x04\x12\x1d\n" +
-	"\x19DEGRADATION_REASON_FAILED\x10\x05*\x8f\x03\n" +
+	"\x19DEGRADATION_REASON_FAILED\x10\x05*\xa9\x03\n" +
 	"\rLeftOutReason\x12\x1f\n" +
 	"\x1bLEFT_OUT_REASON_UNSPECIFIED\x10\x00\x12#\n" +
 	"\x1fLEFT_OUT_REASON_BELOW_MIN_SCORE\x10\x01\x12\x19\n" +
@@ -908,7 +913,8 @@ const file_muniment_v1_recall_proto_rawDesc = "" +
 	"\x15LEFT_OUT_REASON_STATE\x10\t\x12\x1b\n" +
 	"\x17LEFT_OUT_REASON_EXPIRED\x10\n" +
 	"\x12\x1c\n" +
-	"\x18LEFT_OUT_REASON_FILTERED\x10\vB\xaa\x01\n" +
+	"\x18LEFT_OUT_REASON_FILTERED\x10\v\x12\x18\n" +
+	"\x14LEFT_OUT_REASON_TAIL\x10\fB\xaa\x01\n" +
 	"\x0fcom.muniment.v1B\vRecallProtoP\x01Z=github.com/muniment/muniment/clients/go/munimentv1;munimentv1\xa2\x02\x03MXX\xaa\x02\vMuniment.V1\xca\x02\vMuniment\\V1\xe2\x02\x17Muniment\\V1\\GPBMetadata\xea\x02\fMuniment::V1b\x06proto3"
 
 var (
