@@ -14,24 +14,16 @@ from muniment_server._gen.muniment.v1 import (
     memory_pb2,
     memory_service_pb2,
     recall_pb2,
-    write_pb2,
 )
 from muniment_server.application.erase import Receipt
 from muniment_server.application.recall import TOKENIZER, Degradation, LegScore, Ranked, Recalled
 from muniment_server.audit.events import from_micros
-from muniment_server.domain.model import Memory, PropertyValue, Scope, ScopeKind, WriteResult
+from muniment_server.domain.model import Memory, PropertyValue, Scope, ScopeKind
 
 
 def number(value: int | None) -> Any:
     """An enum's number for the generated code, whose stubs know only its own enums; None is unspecified."""
     return 0 if value is None else int(value)
-
-
-_EXPLANATIONS = {
-    "LESS_TRUSTED_THAN_CORRECTED": (
-        "The source is less trusted than the memory it corrects, so the correction waits for review."
-    ),
-}
 
 
 def timestamp(value: datetime | None) -> Timestamp | None:
@@ -109,26 +101,6 @@ def memory(value: Memory) -> memory_pb2.Memory:
 def token(text: str) -> consistency_pb2.ConsistencyToken:
     """A consistency token."""
     return consistency_pb2.ConsistencyToken(token=text)
-
-
-def explanation(rule: str | None) -> str:
-    """What a rule means, in a sentence."""
-    return _EXPLANATIONS.get(rule or "", "")
-
-
-def write_results(results: Iterable[WriteResult]) -> list[write_pb2.WriteResult]:
-    """The outcome per item."""
-    return [
-        write_pb2.WriteResult(
-            memory=memory(one.memory),
-            outcome=number(one.outcome),
-            superseded_memory_id=str(one.superseded) if one.superseded else "",
-            embedding_state=number(one.embedding_state),
-            rule=one.rule or "",
-            explanation=explanation(one.rule),
-        )
-        for one in results
-    ]
 
 
 def _leg(score: LegScore) -> recall_pb2.LegScore:

@@ -228,6 +228,7 @@ def new_memory(message: write_pb2.WriteItem, model: EmbeddingModel, path: str) -
         embedding=embedding(message.embedding, model, f"{path}.embedding")
         if message.HasField("embedding")
         else None,
+        force=message.force,
     )
 
 

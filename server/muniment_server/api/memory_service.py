@@ -10,7 +10,7 @@ from muniment_server._gen.muniment.v1 import (
     memory_service_pb2,
     memory_service_pb2_grpc,
 )
-from muniment_server.api import answers, audit_calls, convert
+from muniment_server.api import answers, audit_calls, convert, writing_answers
 from muniment_server.api.correction_calls import CorrectionCalls
 from muniment_server.api.ingest_calls import IngestCalls
 from muniment_server.application.erase import EVERY_STATE, EraseCommand, erase, get_erasure
@@ -51,7 +51,7 @@ class MemoryService(IngestCalls, CorrectionCalls, memory_service_pb2_grpc.Memory
 
         def encode(written: Written) -> bytes:
             response = memory_service_pb2.WriteResponse(
-                results=answers.write_results(written.results),
+                results=writing_answers.write_results(written.results),
                 consistency_token=answers.token(written.consistency_token),
                 request_id=request.request_id,
             ).SerializeToString()
@@ -107,16 +107,7 @@ class MemoryService(IngestCalls, CorrectionCalls, memory_service_pb2_grpc.Memory
         )
 
         def encode(superseded: Superseded) -> bytes:
-            return memory_service_pb2.SupersedeResponse(
-                superseded=answers.memory(superseded.superseded),
-                memory=answers.memory(superseded.memory),
-                outcome=answers.number(superseded.outcome),
-                consistency_token=answers.token(superseded.consistency_token),
-                embedding_state=answers.number(superseded.embedding_state),
-                rule=superseded.rule or "",
-                explanation=answers.explanation(superseded.rule),
-                request_id=request.request_id,
-            ).SerializeToString()
+            return writing_answers.superseded(superseded, request.request_id).SerializeToString()
 
         return memory_service_pb2.SupersedeResponse.FromString(
             await supersede(services, current_call(), command, encode)

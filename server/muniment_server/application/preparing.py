@@ -7,6 +7,7 @@ from datetime import datetime
 
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.domain.errors import FieldViolation, InvalidRequest, SourceNotAllowed
+from muniment_server.domain.gates.screening import Screened
 from muniment_server.domain.ids import new_id
 from muniment_server.domain.model import DEFAULT_TRUST, NewMemory, Provenance, SourceType
 from muniment_server.domain.statement import check_text, normalise_statement, statement_form
@@ -91,14 +92,14 @@ async def analyse(items: Sequence[NewMemory]) -> list[IndexTerms]:
 
 def prepare(
     key: ScopeKey,
-    items: Sequence[NewMemory],
-    provenances: Sequence[Provenance],
+    screened: Sequence[Screened],
     analysed: Sequence[IndexTerms],
     vectors: Sequence[ItemVector],
 ) -> list[Prepared]:
     """Hash and encrypt under the scope's key. Cheap enough to be done again with another key."""
     prepared = []
-    for item, provenance, terms, vector in zip(items, provenances, analysed, vectors, strict=True):
+    for one, terms, vector in zip(screened, analysed, vectors, strict=True):
+        item, provenance = one.item, one.provenance
         memory_id = new_id()
         hashes = key.token_hashes(list(terms.frequencies))
         prepared.append(
@@ -114,13 +115,14 @@ def prepare(
                     expire_time=item.expire_time,
                     ttl=item.ttl,
                     statement_hash=key.statement_hash(statement_form(item.content, item.speaker)),
-                    content_ct=encrypt_content(
-                        key, memory_id, item.content, item.attributes, item.speaker
-                    ),
+                    content_ct=encrypt_content(key, memory_id, item.content, item.attributes, item.speaker),
                     frequencies=dict(zip(hashes, terms.frequencies.values(), strict=True)),
                     term_count=terms.length,
                     analyzer=ANALYZER_VERSION,
                     turn_number=item.turn_number,
+                    state=one.state,
+                    rule=one.rule or None,
+                    redacted=one.redacted,
                 ),
                 vector,
             )

@@ -7,33 +7,36 @@ from uuid import UUID
 
 from muniment_server.audit.events import AuditAction
 from muniment_server.domain.errors import IntegrityViolation, TransactionConflict
+from muniment_server.domain.gates.screening import Screened
 from muniment_server.domain.model import (
-    EmbeddingState,
     Memory,
     NewMemory,
-    Provenance,
     Scope,
     WriteOutcome,
 )
 from muniment_server.domain.write_plan import WritePlan
+from muniment_server.domain.write_result import WriteResult
 from muniment_server.identity.principal import CallContext
 from muniment_server.retrieval.indexing import IndexTerms
-from muniment_server.storage.database import UniqueConflict
+from muniment_server.storage.database import Row, UniqueConflict, UnitOfWork
 from muniment_server.storage.memories import write_candidates
 from muniment_server.telemetry import names
 from muniment_server.telemetry.instruments import metrics
 from muniment_server.telemetry.spans import memory_span
 
+from .admission import admitted
+from .conflicts import Near
 from .consistency import issue_token
+from .gating import screen
 from .idempotency import RequestMark, earlier_response, remember
 from .locating import check_active, check_etag, locked_memory, scope_of_memory
-from .preparing import analyse, check_expiry, check_items, prepare, stamp
+from .preparing import Prepared, analyse, check_expiry, check_items, prepare, stamp
 from .scoping import EpochChanged, locked_existing, read_label, writing_key
 from .sealing import ScopeChange
 from .services import Attempts, Services
 from .vectors import ItemVector
 from .views import to_memory
-from .write import item_vectors, store_plan, written_details
+from .write import dropped_details, item_vectors, store_plan, written_details
 
 METHOD = "Supersede"
 _ITEM = "item"
@@ -52,13 +55,10 @@ class SupersedeCommand:
 
 @dataclass(frozen=True, slots=True)
 class Superseded:
-    """Both memories as they are now."""
+    """The old memory as it is now, and what became of the item."""
 
     superseded: Memory
-    memory: Memory
-    outcome: WriteOutcome
-    embedding_state: EmbeddingState
-    rule: str | None
+    result: WriteResult
     consistency_token: str
 
 
@@ -71,7 +71,8 @@ async def supersede(
     """Replace a memory, or answer what was answered before for the same request id.
 
     Raises MemoryNotFound, MemoryErased, MemorySuperseded, MemoryNotActive, RevisionConflict,
-    SlotConflict, and what Write raises; on any error nothing is changed.
+    SlotConflict, and what Write raises; on any error nothing is changed. A correction that the gates drop
+    changes nothing either, and its answer says so.
     """
     check_items([command.item], _ITEM)
     check_expiry([command.item], services.clock(), _ITEM)
@@ -82,14 +83,18 @@ async def supersede(
         record_id=str(command.memory_id),
         record_count=1,
     ) as span:
-        analysed = await analyse([command.item])
-        made = await item_vectors(services, context, [command.item])
+        (screened,) = await screen(
+            services, context.tenant_id, [command.item], [provenance], path=_ITEM, corrects=True
+        )
+        kept = [] if screened.dropped else [screened.item]
+        analysed = await analyse(kept)
+        made = await item_vectors(services, context, kept)
         epoch: int | None = None
         attempts = Attempts()
         while True:
             try:
                 response, new_id = await _attempt(
-                    services, context, command, provenance, analysed, made, epoch, encode
+                    services, context, command, screened, analysed, made, epoch, encode
                 )
             except EpochChanged as change:
                 epoch = change.epoch
@@ -110,7 +115,7 @@ async def _attempt(
     services: Services,
     context: CallContext,
     command: SupersedeCommand,
-    provenance: Provenance,
+    screened: Screened,
     analysed: Sequence[IndexTerms],
     made: Sequence[ItemVector],
     epoch: int | None,
@@ -121,6 +126,7 @@ async def _attempt(
     tenant_key = await services.keys.tenant(tenant_id)
     mark = RequestMark.of(tenant_key, command.request_id, METHOD, command.payload)
     now = services.clock()
+    new_id: UUID | None = None
     async with services.database.transaction(tenant_id, timeout=context.remaining()) as work:
         scope_id = await scope_of_memory(work, context, tenant_key, command.memory_id)
         key = await writing_key(services.keys, tenant_id, scope_id, epoch)
@@ -135,30 +141,55 @@ async def _attempt(
         if label is None:
             raise IntegrityViolation(str(old.memory_id))
         scope = Scope(row.kind, label, old.agent, old.session)
-        item = command.item if command.item.slot is not None else replace(command.item, slot=old.slot)
-        prepared = prepare(key, [item], [provenance], analysed, made)
+        settings = await services.settings.of(tenant_id)
+        (judged,) = admitted(row, settings, scope, [screened])
+        if judged.item.slot is None:
+            judged = replace(judged, item=replace(judged.item, slot=old.slot))
         plan = WritePlan(scope, scope_id, key.epoch, row.next_doc, now)
         plan.load([old])
-        if item.slot is not None and item.slot != old.slot:
-            holders = await write_candidates(work, scope_id, [], [item.slot])
-            plan.load([holder for holder, _ in holders])
-        decision = plan.supersede(old, prepared[0].item)
-        metrics().written(decision.outcome.name.lower())
-        change = ScopeChange(key, tenant_id, row)
-        await store_plan(work, services, change, plan, prepared, now)
-        successor = plan.current(decision.memory_id)
+        named = [old.memory_id]
+        if judged.dropped:
+            result = WriteResult(
+                WriteOutcome.DROPPED, None, rule=judged.rule, findings=judged.findings, factors=judged.factors
+            )
+            details = dropped_details(judged)
+        else:
+            prepared = prepare(key, [judged], analysed, made)
+            near = Near(services.models.current, scope, scope_id, now, settings.review.conflicts)
+            rows = await _near(work, near, prepared)
+            item = prepared[0].item
+            if item.slot is not None and item.slot != old.slot:
+                holders = await write_candidates(work, scope_id, [], [item.slot])
+                plan.load([holder for holder, _ in holders])
+            decision = plan.supersede(old, item)
+            change = ScopeChange(key, tenant_id, row)
+            await store_plan(work, services, change, plan, prepared, now)
+            successor = plan.current(decision.memory_id)
+            new_id = successor.memory_id
+            (conflicts,) = near.found(
+                key, tenant_id, prepared, [judged.indexed], rows, [successor.memory_id], named
+            )
+            result = WriteResult(
+                outcome=decision.outcome,
+                memory=to_memory(tenant_key, successor, scope.kind, label),
+                superseded=decision.superseded,
+                embedding_state=prepared[0].vector.state,
+                rule=decision.rule,
+                findings=judged.findings,
+                factors=judged.factors,
+                conflicts=tuple(conflicts),
+            )
+            details = written_details(decision, successor, judged)
+            named = [old.memory_id, successor.memory_id]
+        metrics().written(result.outcome.name.lower())
         after = plan.current(old.memory_id)
         response = encode(
             Superseded(
                 superseded=to_memory(tenant_key, after, scope.kind, label),
-                memory=to_memory(tenant_key, successor, scope.kind, label),
-                outcome=decision.outcome,
-                embedding_state=prepared[0].vector.state,
-                rule=decision.rule,
+                result=result,
                 consistency_token=issue_token(tenant_key, services.instance, now),
             )
         )
-        named = [old.memory_id, successor.memory_id]
         event = await services.trail.record(
             work,
             tenant_key,
@@ -170,12 +201,12 @@ async def _attempt(
             session=scope.session,
             request_id=str(mark.request_id) if mark else None,
             memory_ids=named,
-            source_types=frozenset({int(provenance.source_type)}),
+            source_types=frozenset({int(judged.provenance.source_type)}),
             details={
                 "memory_superseded": {
                     "memory_id": str(old.memory_id),
                     "revision": after.revision,
-                    "successor": written_details(decision, successor, provenance),
+                    "successor": details,
                 }
             },
         )
@@ -189,4 +220,9 @@ async def _attempt(
             now=now,
             event_id=event.event_id,
         )
-    return response, decision.memory_id
+    return response, new_id
+
+
+async def _near(work: UnitOfWork, near: Near, prepared: Sequence[Prepared]) -> Sequence[Sequence[Row]]:
+    requests = near.requests(prepared)
+    return await work.fetch_together(*requests) if requests else []

@@ -13,6 +13,7 @@ And whether it says anything: greetings, thanks and exclamations ("ok", 好的) 
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -77,11 +78,13 @@ def importance(
     lasts: timedelta | None = None,
     times_said: int = 1,
     corrects: bool = False,
+    adjust: Mapping[str, float] | None = None,
 ) -> Importance:
     """Score a statement.
 
     lasts: until it expires or stops being true, None for no end. times_said: how often it was said so far,
     at least 1. corrects: it names the memory that it replaces, which is as explicit as asking for it.
+    adjust: multipliers of the weights by name; the sum stays within 0 and 1.
     """
     asked = corrects or _ASKED.search(content) is not None
     values = {
@@ -92,10 +95,11 @@ def importance(
     }
     says_nothing = _SMALL_TALK.fullmatch(content[:200]) is not None and len(content) <= 200
     share = _EMPTY_WEIGHT if says_nothing else 1.0
+    weights = {name: weight * (adjust or {}).get(name, 1.0) for name, weight in _WEIGHTS.items()}
     factors = [
-        Factor(name, value, _WEIGHTS[name], _WEIGHTS[name] * value * share) for name, value in values.items()
+        Factor(name, value, weights[name], weights[name] * value * share) for name, value in values.items()
     ]
     if says_nothing:
         factors.append(Factor("content", share, 1.0, share))
     score = sum(factor.contribution for factor in factors if factor.name in _WEIGHTS)
-    return Importance(score, tuple(factors))
+    return Importance(min(1.0, score), tuple(factors))

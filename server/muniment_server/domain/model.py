@@ -196,6 +196,8 @@ class NewMemory:
     """Instead of `expire_time`: how long after it was recorded."""
     embedding: bytes | None = None
     """Caller-given vector, float32 little endian, of the model in use."""
+    force: bool = False
+    """Keep it whatever its importance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,17 +293,6 @@ class Memory:
     reinforce_count: int = 0
     supersedes: UUID | None = None
     superseded_by: UUID | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WriteResult:
-    """What became of one item."""
-
-    outcome: WriteOutcome
-    memory: Memory
-    superseded: UUID | None = None
-    embedding_state: EmbeddingState = EmbeddingState.READY
-    rule: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

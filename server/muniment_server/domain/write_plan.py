@@ -24,6 +24,10 @@ from .model import (
 LESS_TRUSTED = "LESS_TRUSTED_THAN_CORRECTED"
 """Rule: a correction from a less trusted source than the memory it corrects goes to review."""
 
+_HELD = {
+    MemoryState.PENDING: WriteOutcome.PENDING_REVIEW,
+    MemoryState.QUARANTINED: WriteOutcome.QUARANTINED,
+}
 _Statement = tuple[bytes, MemoryKind, str | None, str | None, str | None]
 _Slot = tuple[str, str | None, str | None]
 
@@ -48,6 +52,11 @@ class PreparedItem:
     term_count: int
     analyzer: int
     turn_number: int | None = None
+    state: MemoryState = MemoryState.ACTIVE
+    """In which a new memory begins: PENDING or QUARANTINED by the word of a gate."""
+    rule: str | None = None
+    """The rule that holds it there, or that redacted it."""
+    redacted: bool = False
 
     def expiry(self, now: datetime) -> datetime | None:
         """When a memory that is recorded now expires; an instant beyond the calendar is its last one."""
@@ -118,10 +127,14 @@ class WritePlan:
             self._reinforce(self._current[same], item)
             return Decision(WriteOutcome.REINFORCED, same)
         holder = self._slot_holder(item)
-        if holder is None:
-            self._create(item, MemoryState.ACTIVE, None)
-            return Decision(WriteOutcome.CREATED, item.memory_id)
-        return self._replace(holder, item)
+        if holder is not None:
+            return self._replace(holder, item)
+        self._create(item, item.state, None)
+        if item.state is not MemoryState.ACTIVE:
+            return Decision(_HELD[item.state], item.memory_id, rule=item.rule)
+        if item.redacted:
+            return Decision(WriteOutcome.REDACTED, item.memory_id, rule=item.rule)
+        return Decision(WriteOutcome.CREATED, item.memory_id)
 
     def supersede(self, old: Revision, item: PreparedItem) -> Decision:
         """Decide an explicit correction of `old`, which the caller has loaded and checked.
@@ -134,11 +147,17 @@ class WritePlan:
         return self._replace(old, item)
 
     def _replace(self, old: Revision, item: PreparedItem) -> Decision:
-        if item.provenance.trust < old.trust:
+        less_trusted = item.provenance.trust < old.trust
+        if item.state is MemoryState.QUARANTINED or (item.state is MemoryState.PENDING and not less_trusted):
+            self._create(item, item.state, old.memory_id)
+            return Decision(_HELD[item.state], item.memory_id, rule=item.rule)
+        if less_trusted:
             self._create(item, MemoryState.PENDING, old.memory_id)
             return Decision(WriteOutcome.PENDING_REVIEW, item.memory_id, rule=LESS_TRUSTED)
         self._retire(old, item)
         self._create(item, MemoryState.ACTIVE, old.memory_id)
+        if item.redacted:
+            return Decision(WriteOutcome.REDACTED, item.memory_id, superseded=old.memory_id, rule=item.rule)
         return Decision(WriteOutcome.SUPERSEDED_PREVIOUS, item.memory_id, superseded=old.memory_id)
 
     def _slot_holder(self, item: PreparedItem) -> Revision | None:

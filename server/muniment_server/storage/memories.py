@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from operator import itemgetter
 from types import NoneType
@@ -195,6 +195,7 @@ class OpenedWrite:
     scope: ScopeRow | None
     answer: Row | None
     candidates: list[tuple[Revision, bool]]
+    also: list[list[Row]] = field(default_factory=list)
 
 
 async def open_write(
@@ -203,9 +204,14 @@ async def open_write(
     request_id: UUID | None,
     statement_hashes: Sequence[bytes],
     slots: Sequence[str],
+    also: Sequence[tuple[str, Mapping[str, Any]]] = (),
 ) -> OpenedWrite:
-    """Lock the scope, then read under the lock, all in one round trip."""
-    scopes, answers, candidates = await work.fetch_together(
+    """Lock the scope, then read under the lock, all in one round trip.
+
+    also: further statements, run before the lock is taken, so that nobody waits for them.
+    """
+    *further, scopes, answers, candidates = await work.fetch_together(
+        *also,
         ("scope_lock", {"scope_ids": [scope_id]}),
         # Without a request id nothing is found: no answer is ever stored under this one.
         ("idempotency_read", {"request_id": request_id or _NOBODY}),
@@ -215,6 +221,7 @@ async def open_write(
         to_scope(scopes[0]) if scopes else None,
         answers[0] if answers else None,
         [(to_revision(row), row["contradicted"]) for row in candidates],
+        further,
     )
 
 
@@ -227,7 +234,10 @@ async def change_memory(work: UnitOfWork, before: Revision, after: Revision) -> 
     """Queue a change of a locked memory; a new revision number keeps the earlier one as history."""
     if after.revision != before.revision:
         await work.send("revision_keep", memory_id=before.memory_id)
-    await work.send("memory_update", **_values(after))
+    values = _values(after)
+    await work.send("memory_update", **values)
+    if after.content_revision != before.content_revision:
+        await work.send("memory_edit", **values)
 
 
 async def index_tokens(
@@ -269,8 +279,14 @@ async def unindex_tokens(work: UnitOfWork, scope_no: int, revisions: Sequence[Re
 
 async def lock_memory(work: UnitOfWork, memory_id: UUID) -> tuple[Revision, bool] | None:
     """Lock a memory (its scope must be locked before); with whether history contradicts it."""
-    row = await work.fetch_one("memory_lock", memory_ids=[memory_id])
-    return (to_revision(row), row["contradicted"]) if row else None
+    found = await lock_memories(work, [memory_id])
+    return found[0] if found else None
+
+
+async def lock_memories(work: UnitOfWork, memory_ids: Iterable[UUID]) -> list[tuple[Revision, bool]]:
+    """`lock_memory` of several, in the order of their ids; those that there are."""
+    rows = await work.fetch("memory_lock", memory_ids=sorted(memory_ids))
+    return [(to_revision(row), row["contradicted"]) for row in rows]
 
 
 async def read_memories(work: UnitOfWork, memory_ids: Sequence[UUID]) -> list[tuple[Revision, bool]]:

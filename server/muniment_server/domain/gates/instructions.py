@@ -13,7 +13,7 @@ from muniment_server.domain.model import TrustLevel
 
 from .base import Finding, GateResult, Statement, Verdict
 from .folding import word_set
-from .policy import WritePolicy
+from .policy import GatePolicy
 from .wording import CHINESE, ENGLISH
 
 NAME = "instructions"
@@ -96,7 +96,7 @@ class InstructionGate:
 
     name = NAME
 
-    def __init__(self, policy: WritePolicy) -> None:
+    def __init__(self, policy: GatePolicy) -> None:
         self._policy = policy
 
     def check(self, statement: Statement) -> GateResult:

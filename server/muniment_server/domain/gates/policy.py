@@ -91,15 +91,15 @@ _MARK = Suspicion(Verdict.MARK, Verdict.MARK, Verdict.MARK)
 
 
 @dataclass(frozen=True, slots=True)
-class WritePolicy:
+class GatePolicy:
     """A tenant's policy for what is written.
 
     sensitive: per sort; what is missing there has its default. sensitive_by_kind: exceptions for a kind.
     regions: ISO 3166 codes in which a phone number without a country code is looked for.
     min_importance: below it an item is dropped, from 0 (nothing) to 1. extraction_min_importance: the same
     for what an extractor proposes. min_confidence: below it, an item whose source is trusted less than HIGH
-    waits for review. review_sources: sources whose word always waits for review.
-    conflicts: how many near memories a write names, 0 to 5; 0 switches the search off.
+    waits for review. review_sources: sources whose word always waits for review. importance_factors: what
+    the weights of the importance are multiplied with, by name; 1 for what is missing.
     """
 
     sensitive: Mapping[Sensitive, Handling] = field(default_factory=dict)
@@ -109,9 +109,9 @@ class WritePolicy:
     stuffing: Suspicion = _MARK
     min_importance: float = 0.0
     extraction_min_importance: float = 0.35
+    importance_factors: Mapping[str, float] = field(default_factory=dict)
     min_confidence: float = 0.3
     review_sources: frozenset[SourceType] = frozenset({SourceType.THIRD_PARTY})
-    conflicts: int = 5
 
     def handling(self, sort: Sensitive, kind: MemoryKind) -> Handling:
         """What is done with one sort in memories of a kind."""
@@ -119,4 +119,4 @@ class WritePolicy:
         return found or DEFAULT_HANDLING[sort]
 
 
-DEFAULT_POLICY = WritePolicy()
+DEFAULT_POLICY = GatePolicy()

@@ -10,7 +10,7 @@ from muniment_server.domain.model import MemoryState, NewMemory, Provenance
 from .base import Finding, Gate, GateResult, Statement, Verdict
 from .form import FormGate
 from .instructions import InstructionGate
-from .policy import WritePolicy
+from .policy import GatePolicy
 from .secrets import personal_data_gate, redacted, redacted_json, secrets_gate
 from .standing import ConfidenceGate
 from .stuffing import StuffingGate
@@ -61,7 +61,7 @@ class Screened:
 class Screening:
     """The gates of one tenant's policy. Pure and stateless: one object serves every call."""
 
-    def __init__(self, policy: WritePolicy, *, extraction: bool = False) -> None:
+    def __init__(self, policy: GatePolicy, *, extraction: bool = False) -> None:
         """Set up the gates; `extraction`: for what an extractor proposes, which must be worth more."""
         self._policy = policy
         self._threshold = policy.extraction_min_importance if extraction else policy.min_importance
@@ -115,6 +115,7 @@ class Screening:
                 lasts=_lasts(item, now),
                 times_said=times_said,
                 corrects=corrects,
+                adjust=self._policy.importance_factors,
             )
             factors = judged.factors
             if judged.score < self._threshold and not force and verdict < Verdict.DROP:

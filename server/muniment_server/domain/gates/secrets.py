@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .base import MAX_SPANS, Finding, GateResult, Replacement, Statement, Verdict
-from .policy import Handling, Sensitive, WritePolicy
+from .policy import GatePolicy, Handling, Sensitive
 from .sensitive import SECRETS, Span, detect
 
 _VERDICTS = {
@@ -19,7 +19,7 @@ _VERDICTS = {
 class SensitiveGate:
     """Finds one group of sensitive data and does what the policy says for each sort."""
 
-    def __init__(self, name: str, sorts: frozenset[Sensitive], policy: WritePolicy) -> None:
+    def __init__(self, name: str, sorts: frozenset[Sensitive], policy: GatePolicy) -> None:
         self.name = name
         self._sorts = sorts
         self._policy = policy
@@ -69,12 +69,12 @@ class SensitiveGate:
         )
 
 
-def secrets_gate(policy: WritePolicy) -> SensitiveGate:
+def secrets_gate(policy: GatePolicy) -> SensitiveGate:
     """API keys, private keys, tokens."""
     return SensitiveGate("secrets", SECRETS, policy)
 
 
-def personal_data_gate(policy: WritePolicy) -> SensitiveGate:
+def personal_data_gate(policy: GatePolicy) -> SensitiveGate:
     """Cards, accounts, resident IDs, telephone numbers, e-mail addresses."""
     return SensitiveGate("personal_data", frozenset(Sensitive) - SECRETS, policy)
 

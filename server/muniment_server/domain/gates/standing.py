@@ -3,7 +3,7 @@
 from muniment_server.domain.model import TrustLevel
 
 from .base import Finding, GateResult, Statement, Verdict
-from .policy import WritePolicy
+from .policy import GatePolicy
 
 NAME = "confidence"
 LOW_CONFIDENCE = "LOW_CONFIDENCE"
@@ -18,7 +18,7 @@ class ConfidenceGate:
 
     name = NAME
 
-    def __init__(self, policy: WritePolicy) -> None:
+    def __init__(self, policy: GatePolicy) -> None:
         self._policy = policy
 
     def check(self, statement: Statement) -> GateResult:

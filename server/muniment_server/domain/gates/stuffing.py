@@ -14,7 +14,7 @@ from muniment_server.domain.model import TrustLevel
 
 from .base import Finding, GateResult, Statement, Verdict
 from .folding import word_set
-from .policy import WritePolicy
+from .policy import GatePolicy
 
 NAME = "stuffing"
 REPEATED = "REPEATED_WORDS"
@@ -56,7 +56,7 @@ class StuffingGate:
 
     name = NAME
 
-    def __init__(self, policy: WritePolicy) -> None:
+    def __init__(self, policy: GatePolicy) -> None:
         self._policy = policy
 
     def check(self, statement: Statement) -> GateResult:

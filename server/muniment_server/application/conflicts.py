@@ -1,0 +1,163 @@
+"""Near memories of what is written: found in the write's own round trip, and only told."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+from uuid import UUID
+
+import numpy as np
+from pgvector import HalfVector
+
+from muniment_server.crypto.errors import CiphertextInvalid
+from muniment_server.crypto.scope_key import ScopeKey
+from muniment_server.domain.conflicts import (
+    MOST_NAMED,
+    NEAR_WITH_WORDS,
+    PossibleConflict,
+    is_near,
+    shared_terms,
+)
+from muniment_server.domain.differences import differences
+from muniment_server.domain.model import MemoryState, Scope
+from muniment_server.embedding.base import EmbeddingModel
+from muniment_server.embedding.live import LiveModel
+from muniment_server.storage.database import Row
+from muniment_server.storage.memories import to_revision
+
+from .preparing import Prepared
+from .scoping import scope_number
+from .sealing import is_genuine, open_content
+
+MOST_SEARCHED = 10
+"""Items of one write whose neighbours are searched in the database; of larger ones only among each other."""
+MOST_COMPARED = 5_000
+"""Vectors that one write compares: live memories of the scope times items searched. Above it, none."""
+
+Requests: TypeAlias = Sequence[tuple[str, Mapping[str, Any]]]
+"""Names of statements with their values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Which near memories a call looks for. most: how many it names per item, 0 for none."""
+
+    live: LiveModel
+    scope: Scope
+    scope_id: UUID
+    now: datetime
+    most: int = MOST_NAMED
+
+    def requests(self, prepared: Sequence[Prepared]) -> Requests:
+        """Statements to send along with a write's first ones; one per item, or none at all."""
+        if not self.most or len(prepared) > MOST_SEARCHED:
+            return []
+        return [
+            (
+                "near_memories",
+                {
+                    "scope_id": self.scope_id,
+                    "scope_no": scope_number(self.scope_id),
+                    "model_no": self.live.model_no,
+                    "embedding": vector,
+                    "farthest": 1.0 - _cosine(self.live.model, NEAR_WITH_WORDS),
+                    "most": MOST_COMPARED // len(prepared),
+                    "agent": self.scope.agent,
+                    "session": self.scope.session,
+                    "now": self.now,
+                    "limit": 2 * MOST_NAMED,
+                },
+            )
+            for vector in (self._vector(one) for one in prepared)
+            if vector is not None
+        ]
+
+    def _vector(self, one: Prepared) -> HalfVector | None:
+        return next((each.vector for each in one.vector.made if each.model_no == self.live.model_no), None)
+
+    def found(
+        self,
+        key: ScopeKey,
+        tenant_id: UUID,
+        prepared: Sequence[Prepared],
+        texts: Sequence[str],
+        rows: Sequence[Sequence[Row]],
+        stored: Sequence[UUID],
+        gone: Collection[UUID],
+    ) -> list[list[PossibleConflict]]:
+        """Per item what is near to it, nearest first.
+
+        rows: the answers to `requests`. stored: the memory that carries each item now. gone: memories that
+        this very write superseded.
+        """
+        answers = iter(rows)
+        results: list[dict[UUID, PossibleConflict]] = []
+        for one, text, own in zip(prepared, texts, stored, strict=True):
+            near: dict[UUID, PossibleConflict] = {}
+            for row in next(answers, []) if rows and self._vector(one) is not None else []:
+                found = self._stored(key, tenant_id, one, text, row)
+                if found is not None and found.memory_id != own and found.memory_id not in gone:
+                    near[found.memory_id] = found
+            results.append(near)
+        if self.most and len(prepared) > 1:
+            self._among(prepared, texts, stored, gone, results)
+        return [
+            sorted(near.values(), key=lambda one: (-one.similarity, one.memory_id))[: self.most]
+            for near in results
+        ]
+
+    def _stored(
+        self, key: ScopeKey, tenant_id: UUID, one: Prepared, text: str, row: Row
+    ) -> PossibleConflict | None:
+        revision = to_revision(row)
+        cosine = float(row["cosine"])
+        relevance = self.live.model.calibration.relevance(cosine)
+        if not is_near(relevance, shared_terms(one.item.frequencies, revision.tokens)):
+            return None
+        # What is not genuine is named nowhere; Recall and verify tell of it.
+        if revision.state is not MemoryState.ACTIVE or not is_genuine(key, tenant_id, revision):
+            return None
+        try:
+            other = open_content(key, revision).text
+        except (CiphertextInvalid, ValueError):
+            return None
+        return PossibleConflict(revision.memory_id, _bounded(cosine), differences(text, other))
+
+    def _among(
+        self,
+        prepared: Sequence[Prepared],
+        texts: Sequence[str],
+        stored: Sequence[UUID],
+        gone: Collection[UUID],
+        results: Sequence[dict[UUID, PossibleConflict]],
+    ) -> None:
+        """Items of one write are near to each other as well; the later one tells of the earlier."""
+        vectors = [self._vector(one) for one in prepared]
+        places = [place for place, vector in enumerate(vectors) if vector is not None]
+        if len(places) < 2:
+            return
+        matrix = np.stack([np.asarray(vectors[place].to_numpy(), dtype=np.float32) for place in places])  # type: ignore[union-attr]
+        matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
+        cosines = matrix @ matrix.T
+        least = _cosine(self.live.model, NEAR_WITH_WORDS)
+        for row, column in zip(*np.nonzero(np.tril(cosines, -1) >= least), strict=True):
+            later, earlier = places[row], places[column]
+            cosine = float(cosines[row, column])
+            other = stored[earlier]
+            if other == stored[later] or other in gone or other in results[later]:
+                continue
+            shared = shared_terms(prepared[later].item.frequencies, prepared[earlier].item.frequencies)
+            if is_near(self.live.model.calibration.relevance(cosine), shared):
+                results[later][other] = PossibleConflict(
+                    other, _bounded(cosine), differences(texts[later], texts[earlier])
+                )
+
+
+def _cosine(model: EmbeddingModel, relevance: float) -> float:
+    """The cosine that has a relevance."""
+    calibration = model.calibration
+    return calibration.cosine_low + relevance * (calibration.cosine_high - calibration.cosine_low)
+
+
+def _bounded(cosine: float) -> float:
+    return max(-1.0, min(1.0, cosine))
