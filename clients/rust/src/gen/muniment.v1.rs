@@ -2325,7 +2325,8 @@ pub enum LeftOutReason {
     /// Says the same as another one that was packed, apart from case, width, white space or a final stop.
     /// Returned in `memories`, but not in the packed context.
     NearDuplicate = 5,
-    /// One source would have filled the list.
+    /// One source would have filled the list. A source is what `provenance.source_ref` names, otherwise the
+    /// credential that wrote; what has at least HIGH trust is never left out for it.
     SourceShare = 6,
     /// The seal does not hold: the stored row is not what the service wrote. See
     /// `RecallResponse.seal_broken_memory_ids`.
@@ -2338,6 +2339,8 @@ pub enum LeftOutReason {
     Expired = 10,
     /// In the scope, but excluded by the filter.
     Filtered = 11,
+    /// Returned in `memories`, but scored so far below the best one that it is not in the packed context.
+    Tail = 12,
 }
 impl LeftOutReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -2358,6 +2361,7 @@ impl LeftOutReason {
             Self::State => "LEFT_OUT_REASON_STATE",
             Self::Expired => "LEFT_OUT_REASON_EXPIRED",
             Self::Filtered => "LEFT_OUT_REASON_FILTERED",
+            Self::Tail => "LEFT_OUT_REASON_TAIL",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -2375,6 +2379,7 @@ impl LeftOutReason {
             "LEFT_OUT_REASON_STATE" => Some(Self::State),
             "LEFT_OUT_REASON_EXPIRED" => Some(Self::Expired),
             "LEFT_OUT_REASON_FILTERED" => Some(Self::Filtered),
+            "LEFT_OUT_REASON_TAIL" => Some(Self::Tail),
             _ => None,
         }
     }

@@ -66,7 +66,8 @@ public enum LeftOutReason
   LEFT_OUT_REASON_NEAR_DUPLICATE(5),
   /**
    * <pre>
-   * One source would have filled the list.
+   * One source would have filled the list. A source is what `provenance.source_ref` names, otherwise the
+   * credential that wrote; what has at least HIGH trust is never left out for it.
    * </pre>
    *
    * <code>LEFT_OUT_REASON_SOURCE_SHARE = 6;</code>
@@ -113,6 +114,14 @@ public enum LeftOutReason
    * <code>LEFT_OUT_REASON_FILTERED = 11;</code>
    */
   LEFT_OUT_REASON_FILTERED(11),
+  /**
+   * <pre>
+   * Returned in `memories`, but scored so far below the best one that it is not in the packed context.
+   * </pre>
+   *
+   * <code>LEFT_OUT_REASON_TAIL = 12;</code>
+   */
+  LEFT_OUT_REASON_TAIL(12),
   UNRECOGNIZED(-1),
   ;
 
@@ -176,7 +185,8 @@ public enum LeftOutReason
   public static final int LEFT_OUT_REASON_NEAR_DUPLICATE_VALUE = 5;
   /**
    * <pre>
-   * One source would have filled the list.
+   * One source would have filled the list. A source is what `provenance.source_ref` names, otherwise the
+   * credential that wrote; what has at least HIGH trust is never left out for it.
    * </pre>
    *
    * <code>LEFT_OUT_REASON_SOURCE_SHARE = 6;</code>
@@ -223,6 +233,14 @@ public enum LeftOutReason
    * <code>LEFT_OUT_REASON_FILTERED = 11;</code>
    */
   public static final int LEFT_OUT_REASON_FILTERED_VALUE = 11;
+  /**
+   * <pre>
+   * Returned in `memories`, but scored so far below the best one that it is not in the packed context.
+   * </pre>
+   *
+   * <code>LEFT_OUT_REASON_TAIL = 12;</code>
+   */
+  public static final int LEFT_OUT_REASON_TAIL_VALUE = 12;
 
 
   public final int getNumber() {
@@ -261,6 +279,7 @@ public enum LeftOutReason
       case 9: return LEFT_OUT_REASON_STATE;
       case 10: return LEFT_OUT_REASON_EXPIRED;
       case 11: return LEFT_OUT_REASON_FILTERED;
+      case 12: return LEFT_OUT_REASON_TAIL;
       default: return null;
     }
   }
