@@ -67,6 +67,9 @@ OP_DELETE_MEMORY: Final = "delete_memory"
 OP_RETRIEVAL: Final = "retrieval"
 OP_EMBEDDINGS: Final = "embeddings"
 OP_RERANK: Final = "rerank"
+OP_CHAT: Final = "chat"
+PROVIDER_OPENAI: Final = "openai"
+"""Of any endpoint that speaks OpenAI's API: its own maker is not known."""
 
 # --- database ---------------------------------------------------------------------------------
 
@@ -129,6 +132,13 @@ SUPERSEDE_NEW_ID: Final = "muniment.supersede.new_id"
 ERASURE_ID: Final = "muniment.erasure.id"
 ERASURE_MODE: Final = "muniment.erasure.mode"
 
+INGEST_ID: Final = "muniment.ingest.id"
+INGEST_EXTRACTOR: Final = "muniment.ingest.extractor"
+INGEST_FALLBACK: Final = "muniment.ingest.fallback"
+INGEST_TURNS: Final = "muniment.ingest.turns"
+INGEST_CANDIDATES: Final = "muniment.ingest.candidates"
+
+SPAN_EXTRACT: Final = "muniment.ingest.extract"
 SPAN_FUSE: Final = "muniment.recall.fuse"
 SPAN_PACK: Final = "muniment.recall.pack"
 SPAN_SEAL: Final = "muniment.audit.seal"
@@ -235,6 +245,11 @@ ATTRIBUTE_TYPES: Final[Mapping[str, str]] = MappingProxyType(
         SUPERSEDE_NEW_ID: "string",
         ERASURE_ID: "string",
         ERASURE_MODE: "string",
+        INGEST_ID: "string",
+        INGEST_EXTRACTOR: "string",
+        INGEST_FALLBACK: "string",
+        INGEST_TURNS: "int",
+        INGEST_CANDIDATES: "int",
     }
 )
 """Type of every span attribute; what is not listed here must not be emitted."""

@@ -282,6 +282,22 @@ def embeddings_span(
     )
 
 
+def chat_span(model: str) -> ActiveSpan:
+    """The span of one question to a language model behind an endpoint."""
+    if not _recording():
+        return _NOTHING
+    return _open(
+        f"{names.OP_CHAT} {model}",
+        SpanKind.CLIENT,
+        {
+            names.GEN_AI_OPERATION_NAME: names.OP_CHAT,
+            names.GEN_AI_PROVIDER_NAME: names.PROVIDER_OPENAI,
+            names.GEN_AI_REQUEST_MODEL: model,
+        },
+        None,
+    )
+
+
 def _stage_end(stage: str) -> Callable[[float, str | None], None] | None:
     recorder = instruments().metrics
     if not recorder.enabled:

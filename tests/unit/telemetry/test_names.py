@@ -42,6 +42,11 @@ muniment.fuse.inputs int
 muniment.fuse.k int
 muniment.fuse.method string
 muniment.fuse.outputs int
+muniment.ingest.candidates int
+muniment.ingest.extractor string
+muniment.ingest.fallback string
+muniment.ingest.id string
+muniment.ingest.turns int
 muniment.leg string
 muniment.leg.results int
 muniment.leg.score_max double

@@ -1,0 +1,1 @@
+"""Extractors: who makes candidate memories of the turns of a conversation."""
