@@ -16,8 +16,9 @@ from muniment_server._gen.muniment.v1 import (
     recall_pb2,
 )
 from muniment_server.application.erase import Receipt
-from muniment_server.application.recall import TOKENIZER, Degradation, LegScore, Ranked, Recalled
+from muniment_server.application.recall import Degradation, LegScore, NearMiss, Ranked, Recalled
 from muniment_server.audit.events import from_micros
+from muniment_server.domain.importance import Factor
 from muniment_server.domain.model import Memory, PropertyValue, Scope, ScopeKind
 
 
@@ -124,6 +125,27 @@ def _ranked(value: Ranked, *, full: bool, explain: bool) -> recall_pb2.RankedMem
         score=value.score,
         packed=value.packed,
         leg_scores=[_leg(score) for score in value.legs] if explain else [],
+        factors=factors(value.factors) if explain else [],
+    )
+
+
+def factors(values: Iterable[Factor]) -> list[write_pb2.ScoreFactor]:
+    """What a score or a gate took into account."""
+    return [
+        write_pb2.ScoreFactor(
+            name=one.name, value=one.value, weight=one.weight, contribution=one.contribution
+        )
+        for one in values
+    ]
+
+
+def _near_miss(value: NearMiss) -> recall_pb2.NearMiss:
+    return recall_pb2.NearMiss(
+        memory_id=str(value.memory_id),
+        score=value.score,
+        reason=number(value.reason),
+        leg_scores=[_leg(score) for score in value.legs],
+        factors=factors(value.factors),
     )
 
 
@@ -147,7 +169,7 @@ def recalled(
             text=packed.text,
             tokens=packed.tokens,
             memory_ids=[str(memory_id) for memory_id in packed.packed],
-            tokenizer=TOKENIZER,
+            tokenizer=packed.tokenizer,
         )
         if packed
         else None,
@@ -159,6 +181,7 @@ def recalled(
         seal_broken_memory_ids=[str(memory_id) for memory_id in value.broken[:100]],
         applied_min_score=value.min_score,
         applied_limit=value.limit,
+        near_misses=[_near_miss(one) for one in value.near_misses],
         consistency_token=token(value.consistency_token),
         trace_id=trace_id,
         read_time=timestamp(value.read_time),

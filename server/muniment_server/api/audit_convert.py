@@ -164,18 +164,22 @@ def recalled(given: _Details) -> audit_pb2.MemoriesRecalled:
                 rank=one["rank"],
                 score=_fraction(one["score"]),
                 packed=one["packed"],
-                leg_scores=[
-                    recall_pb2.LegScore(
-                        leg=leg["leg"],
-                        rank=leg["rank"],
-                        raw_score=_fraction(leg["raw_score"]),
-                        contribution=_fraction(leg["contribution"]),
-                    )
-                    for leg in one["legs"]
-                ],
+                leg_scores=_legs(one),
+                factors=_factors(one),
             )
             for one in given["memories"]
         ],
+        near_misses=[
+            recall_pb2.NearMiss(
+                memory_id=one["memory_id"],
+                score=_fraction(one["score"]),
+                reason=one["reason"],
+                leg_scores=_legs(one),
+                factors=_factors(one),
+            )
+            for one in given.get("near_misses", ())
+        ],
+        fusion=answers.number(given.get("fusion")),
         left_out=[
             recall_pb2.LeftOut(reason=answers.number(int(reason)), count=count)
             for reason, count in sorted(given["left_out"].items(), key=lambda entry: int(entry[0]))
@@ -194,6 +198,30 @@ def recalled(given: _Details) -> audit_pb2.MemoriesRecalled:
         embedding_model=given["embedding_model"] or "",
         query_digest=bytes.fromhex(given["query_digest"] or ""),
     )
+
+
+def _legs(given: _Details) -> list[recall_pb2.LegScore]:
+    return [
+        recall_pb2.LegScore(
+            leg=leg["leg"],
+            rank=leg["rank"],
+            raw_score=_fraction(leg["raw_score"]),
+            contribution=_fraction(leg["contribution"]),
+        )
+        for leg in given["legs"]
+    ]
+
+
+def _factors(given: _Details) -> list[write_pb2.ScoreFactor]:
+    return [
+        write_pb2.ScoreFactor(
+            name=one["name"],
+            value=_fraction(one["value"]),
+            weight=_fraction(one["weight"]),
+            contribution=_fraction(one["contribution"]),
+        )
+        for one in given.get("factors", ())
+    ]
 
 
 def used(given: _Details) -> audit_pb2.MemoriesUsed:

@@ -84,6 +84,7 @@ class MemoryService(IngestCalls, CorrectionCalls, memory_service_pb2_grpc.Memory
             token_budget=request.token_budget if request.HasField("token_budget") else None,
             legs=[RetrievalLeg(leg) for leg in request.legs] or LEGS,
             consistency_token=convert.consistency_token(request.consistency, request.HasField("consistency")),
+            near_miss_limit=request.near_miss_limit,
         )
         recalled = await recall(services, call, command)
         return answers.recalled(

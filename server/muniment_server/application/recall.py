@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pgvector import HalfVector
 
-from muniment_server.audit.events import AuditAction, to_millionths
+from muniment_server.audit.events import AuditAction
 from muniment_server.crypto.errors import CiphertextInvalid
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
@@ -24,7 +24,9 @@ from muniment_server.domain.errors import (
 )
 from muniment_server.domain.ids import new_id
 from muniment_server.domain.model import Memory, MemoryFilter, RetrievalLeg, Scope
-from muniment_server.domain.packing import PackedContext, PackItem, pack
+from muniment_server.domain.importance import Factor
+from muniment_server.domain.packing import ESTIMATE, PackedContext, PackItem, PackRules, pack
+from muniment_server.domain.settings import TenantSettings
 from muniment_server.domain.statement import check_text
 from muniment_server.embedding.errors import EmbeddingError
 from muniment_server.identity.principal import CallContext
@@ -44,7 +46,9 @@ from muniment_server.telemetry.spans import (
     record_offered,
 )
 
+from .choosing import Choice, choose
 from .consistency import check_token, issue_token
+from .recall_receipt import receipt
 from .scoping import EpochChanged, bind_scope, reading_key, scope_number
 from .sealing import is_genuine, open_content
 from .services import Services
@@ -55,8 +59,9 @@ from .views import to_memory, weight
 _analyzer = Analyzer()
 DEFAULT_LIMIT = 10
 MAX_ANSWER_BYTES = 3_500_000
-TOKENIZER = "estimate-1"
+TOKENIZER = ESTIMATE.name
 _SPARE = 5
+_MOST_FETCHED = 1_000
 _EMBED_SHARE = 0.6
 ACTIVE = MemoryFilter()
 LEGS = (RetrievalLeg.VECTOR, RetrievalLeg.LEXICAL)
@@ -85,10 +90,12 @@ class LeftOutReason(IntEnum):
     TOKEN_BUDGET = 3
     RESPONSE_SIZE = 4
     NEAR_DUPLICATE = 5
+    SOURCE_SHARE = 6
     SEAL_BROKEN = 7
     STATE = 9
     EXPIRED = 10
     FILTERED = 11
+    TAIL = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +120,7 @@ class RecallCommand:
     token_budget: int | None = None
     legs: Sequence[RetrievalLeg] = LEGS
     consistency_token: str | None = None
+    near_miss_limit: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +142,18 @@ class Ranked:
     score: float
     legs: tuple[LegScore, ...]
     packed: bool = False
+    factors: tuple[Factor, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NearMiss:
+    """A candidate that is not in the answer, and why."""
+
+    memory_id: UUID
+    score: float
+    reason: LeftOutReason
+    legs: tuple[LegScore, ...]
+    factors: tuple[Factor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +171,7 @@ class Recalled:
     consistency_token: str
     read_time: datetime
     no_relevant_memory: bool
+    near_misses: Sequence[NearMiss] = ()
 
 
 @dataclass(slots=True)
@@ -317,25 +338,42 @@ async def _answer(
     scope_id: UUID,
     query: _Query,
 ) -> Recalled:
-    calibration = services.embeddings.model.calibration
-    min_score = calibration.min_score if command.min_score is None else command.min_score
+    settings = await services.settings.of(context.tenant_id)
+    min_score = _least(command.min_score, settings.ranking.min_score, services)
+    share = settings.packing.source_share
+    fetch = command.limit + _SPARE
     now = services.clock()
     async with services.database.transaction(
         context.tenant_id, timeout=context.remaining(), settings=RECALL_SETTINGS
     ) as work:
         genuine: list[tuple[Candidate, Content]] = []
+        choice: Choice[Candidate, Content] = Choice([], [])
+        near_misses: Sequence[NearMiss] = ()
         broken: list[UUID] = []
         rows: RecallRows | None = None
         if key is not None:
             while True:
-                rows = await _find(services, work, command, scope_id, query, min_score, broken, now)
+                rows = await _find(services, work, command, scope_id, query, min_score, fetch, broken, now)
                 if rows.key_epoch is not None and rows.key_epoch != key.epoch:
                     raise EpochChanged(scope_id, rows.key_epoch)
                 genuine, found_broken = _sift(key, context.tenant_id, rows.candidates)
                 broken += found_broken
-                if not found_broken or len(genuine) >= command.limit or len(rows.candidates) < command.limit:
+                choice = choose(genuine, command.limit, share)
+                if len(choice.chosen) == command.limit or len(rows.candidates) < fetch:
                     break
-        recalled = _compose(services, command, tenant_key, rows, genuine, broken, query, min_score, now)
+                if not found_broken:
+                    # One source has too many among the best: whoever comes behind them has their places.
+                    if fetch >= _MOST_FETCHED:
+                        break
+                    fetch = min(fetch * 4, _MOST_FETCHED)
+            if command.near_miss_limit:
+                near_misses = await _near_misses(
+                    services, work, command, key, scope_id, query, min_score, choice, broken, now
+                )
+        recalled = _compose(
+            services, command, tenant_key, rows, choice, broken, query, min_score, now, settings
+        )
+        recalled = replace(recalled, near_misses=near_misses)
         if broken:
             await services.trail.integrity_violation(
                 work,
@@ -358,7 +396,14 @@ async def _answer(
             session=command.scope.session,
             recall_id=recalled.recall_id,
             memory_ids=[ranked.memory.memory_id for ranked in recalled.ranked],
-            details={"memories_recalled": _receipt(services, command, key, query, recalled)},
+            details={
+                "memories_recalled": receipt(
+                    recalled,
+                    token_budget=command.token_budget,
+                    embedding_model=services.embeddings.model.name if query.vector is not None else None,
+                    query_digest=key.query_digest(command.query).hex() if key is not None else None,
+                )
+            },
         )
     return recalled
 
@@ -370,6 +415,7 @@ async def _find(
     scope_id: UUID,
     query: _Query,
     min_score: float,
+    fetch: int,
     excluded: Sequence[UUID],
     now: datetime,
 ) -> RecallRows:
@@ -389,7 +435,7 @@ async def _find(
         vector_weight=query.vector_weight,
         lexical_weight=query.lexical_weight,
         min_score=min_score,
-        fetch=command.limit + _SPARE,
+        fetch=fetch,
         excluded=excluded,
         now=now,
     )
@@ -397,7 +443,7 @@ async def _find(
         ("vector", [one.cosine for one in rows.candidates if one.cosine is not None]),
         ("lexical", [one.bm25 for one in rows.candidates if one.bm25 is not None]),
     ):
-        with leg_span(leg, top_k=command.limit + _SPARE) as span:
+        with leg_span(leg, top_k=fetch) as span:
             span.update(
                 {
                     names.LEG_RESULTS: len(scores),
@@ -427,20 +473,62 @@ def _sift(
     return genuine, broken
 
 
+def _least(asked: float | None, set_by_tenant: float | None, services: Services) -> float:
+    """The lowest score to return: as asked for, as the tenant set it, or as the model's measures say."""
+    if asked is not None:
+        return asked
+    return services.embeddings.model.calibration.min_score if set_by_tenant is None else set_by_tenant
+
+
+async def _near_misses(
+    services: Services,
+    work: UnitOfWork,
+    command: RecallCommand,
+    key: ScopeKey,
+    scope_id: UUID,
+    query: _Query,
+    min_score: float,
+    choice: Choice[Candidate, Content],
+    broken: Sequence[UUID],
+    now: datetime,
+) -> Sequence[NearMiss]:
+    """The best candidates that are not offered, whatever their score; asked for apart, since rarely."""
+    fetch = len(choice.chosen) + len(choice.capped) + command.near_miss_limit
+    rows = await _find(services, work, command, scope_id, query, 0.0, fetch, broken, now)
+    offered = {candidate.revision.memory_id for candidate, _ in choice.chosen}
+    capped = {candidate.revision.memory_id for candidate, _ in choice.capped}
+    found = []
+    for candidate, _ in _sift(key, work.tenant_id, rows.candidates)[0]:
+        memory_id = candidate.revision.memory_id
+        if memory_id in offered:
+            continue
+        reason = LeftOutReason.LIMIT if candidate.score >= min_score else LeftOutReason.BELOW_MIN_SCORE
+        found.append(
+            NearMiss(
+                memory_id,
+                candidate.score,
+                LeftOutReason.SOURCE_SHARE if memory_id in capped else reason,
+                _leg_scores(candidate, query),
+            )
+        )
+    return found[: command.near_miss_limit]
+
+
 def _compose(
     services: Services,
     command: RecallCommand,
     tenant_key: TenantKey,
     rows: RecallRows | None,
-    genuine: Sequence[tuple[Candidate, Content]],
+    choice: Choice[Candidate, Content],
     broken: list[UUID],
     query: _Query,
     min_score: float,
     now: datetime,
+    settings: TenantSettings,
 ) -> Recalled:
     ranked: list[Ranked] = []
     size = 0
-    for candidate, content in genuine[: command.limit]:
+    for candidate, content in choice.chosen:
         memory = to_memory(
             tenant_key, candidate.revision, command.scope.kind, command.scope.label, *content
         )
@@ -468,24 +556,32 @@ def _compose(
         leave(LeftOutReason.EXPIRED, rows.expired)
         leave(LeftOutReason.FILTERED, rows.filtered)
         leave(LeftOutReason.BELOW_MIN_SCORE, eligible - rows.relevant)
-        fitting = min(len(genuine), command.limit)
-        leave(LeftOutReason.RESPONSE_SIZE, fitting - len(ranked))
+        leave(LeftOutReason.RESPONSE_SIZE, len(choice.chosen) - len(ranked))
+        leave(LeftOutReason.SOURCE_SHARE, len(choice.capped))
         leave(
             LeftOutReason.LIMIT,
             rows.relevant
-            - fitting
+            - len(choice.chosen)
+            - len(choice.capped)
             - sum(1 for candidate in rows.candidates if candidate.revision.memory_id in set(broken)),
         )
     leave(LeftOutReason.SEAL_BROKEN, len(broken))
     packed: PackedContext | None = None
     if command.token_budget is not None:
-        with pack_span(TOKENIZER, inputs=len(ranked), token_budget=command.token_budget) as span:
-            packed = pack([_pack_item(one) for one in ranked], command.token_budget)
+        rules = PackRules(
+            settings.packing.pinned_share, settings.packing.reported_share, settings.packing.tail_ratio
+        )
+        with pack_span(
+            services.tokenizer.name, inputs=len(ranked), token_budget=command.token_budget
+        ) as span:
+            items = [_pack_item(one, min_score) for one in ranked]
+            packed = pack(items, command.token_budget, rules, services.tokenizer)
             span.update({names.PACK_TOKENS: packed.tokens, names.PACK_OUTPUTS: len(packed.packed)})
         inside = set(packed.packed)
         ranked = [replace(one, packed=one.memory.memory_id in inside) for one in ranked]
         leave(LeftOutReason.TOKEN_BUDGET, len(packed.over_budget))
         leave(LeftOutReason.NEAR_DUPLICATE, len(packed.collapsed))
+        leave(LeftOutReason.TAIL, len(packed.tail))
     return Recalled(
         recall_id=new_id(),
         ranked=ranked,
@@ -525,8 +621,9 @@ def _leg_scores(candidate: Candidate, query: _Query) -> tuple[LegScore, ...]:
     return tuple(scores)
 
 
-def _pack_item(ranked: Ranked) -> PackItem:
+def _pack_item(ranked: Ranked, min_score: float) -> PackItem:
     memory = ranked.memory
+    always = sum(leg.contribution for leg in ranked.legs if leg.leg is RetrievalLeg.SLOT)
     if memory.kind is None or memory.provenance is None or memory.content is None:
         raise ValueError("only whole memories are packed")
     return PackItem(
@@ -539,46 +636,6 @@ def _pack_item(ranked: Ranked) -> PackItem:
         score=ranked.score,
         valid_from=memory.validity.start,
         valid_to=memory.validity.end,
+        speaker=memory.speaker,
+        pinned=always > 0 and ranked.score - always < min_score,
     )
-
-
-def _receipt(
-    services: Services, command: RecallCommand, key: ScopeKey | None, query: _Query, recalled: Recalled
-) -> dict[str, Any]:
-    """The recall receipt: ids, revisions, ranks, scores and reasons; of the query only a keyed digest."""
-    return {
-        "recall_id": str(recalled.recall_id),
-        "memories": [
-            {
-                "memory_id": str(one.memory.memory_id),
-                "revision": one.memory.revision,
-                "rank": one.rank,
-                "score": to_millionths(one.score),
-                "packed": one.packed,
-                "legs": [
-                    {
-                        "leg": int(leg.leg),
-                        "rank": leg.rank or 0,
-                        "raw_score": to_millionths(leg.raw_score),
-                        "contribution": to_millionths(leg.contribution),
-                    }
-                    for leg in one.legs
-                ],
-            }
-            for one in recalled.ranked
-        ],
-        "left_out": {str(int(reason)): count for reason, count in recalled.left_out.items()},
-        "degraded": [
-            {"stage": int(one.stage), "leg": int(one.leg), "reason": int(one.reason)}
-            for one in recalled.degraded
-        ],
-        "seal_broken_memory_ids": [str(memory_id) for memory_id in recalled.broken[:100]],
-        "no_relevant_memory": recalled.no_relevant_memory,
-        "limit": recalled.limit,
-        "min_score": to_millionths(recalled.min_score),
-        "token_budget": command.token_budget,
-        "packed_tokens": recalled.packed.tokens if recalled.packed else 0,
-        "tokenizer": TOKENIZER if recalled.packed else None,
-        "embedding_model": services.embeddings.model.name if query.vector is not None else None,
-        "query_digest": key.query_digest(command.query).hex() if key is not None else None,
-    }

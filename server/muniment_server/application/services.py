@@ -10,6 +10,7 @@ from uuid import UUID
 from muniment_server.audit.trail import AuditTrail
 from muniment_server.crypto.key_ring import KeyRing
 from muniment_server.domain.errors import TransactionConflict
+from muniment_server.domain.packing import ESTIMATE, Tokenizer
 from muniment_server.embedding.batching import EmbeddingService
 from muniment_server.embedding.live import Models
 from muniment_server.storage.database import Database
@@ -69,6 +70,7 @@ class Services:
     on_recorded: Callable[[UUID], None] = lambda _tenant: None
     clock: Callable[[], datetime] = utc_now
     settings: Policies = field(default_factory=Policies)
+    tokenizer: Tokenizer = ESTIMATE
     write_policy: WritePolicy = field(default_factory=WritePolicy)
     backlog: Backlog = field(default_factory=Backlog)
     on_waiting: Callable[[UUID, UUID, int], None] = lambda _tenant, _scope, _count: None
