@@ -506,9 +506,13 @@ type WrittenMemory struct {
 	// The memory that it replaced; empty if none.
 	SupersededMemoryId string `protobuf:"bytes,7,opt,name=superseded_memory_id,json=supersededMemoryId,proto3" json:"superseded_memory_id,omitempty"`
 	// The rule that decided when the outcome is not CREATED; may be empty.
-	Rule          string `protobuf:"bytes,8,opt,name=rule,proto3" json:"rule,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Rule string `protobuf:"bytes,8,opt,name=rule,proto3" json:"rule,omitempty"`
+	// What the gates found, whatever was done about it.
+	Findings []*GateFinding `protobuf:"bytes,9,rep,name=findings,proto3" json:"findings,omitempty"`
+	// The factors of the importance, of an item that was dropped for it; rounded to millionths.
+	ImportanceFactors []*ScoreFactor `protobuf:"bytes,10,rep,name=importance_factors,json=importanceFactors,proto3" json:"importance_factors,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *WrittenMemory) Reset() {
@@ -595,6 +599,20 @@ func (x *WrittenMemory) GetRule() string {
 		return x.Rule
 	}
 	return ""
+}
+
+func (x *WrittenMemory) GetFindings() []*GateFinding {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
+}
+
+func (x *WrittenMemory) GetImportanceFactors() []*ScoreFactor {
+	if x != nil {
+		return x.ImportanceFactors
+	}
+	return nil
 }
 
 // Details of a Write.
@@ -3412,7 +3430,7 @@ const file_muniment_v1_audit_proto_rawDesc = "" +
 	"\x04kind\x18\x01 \x01(\x0e2\x16.muniment.v1.ActorKindR\x04kind\x12\x1c\n" +
 	"\tprincipal\x18\x02 \x01(\tR\tprincipal\x12\x14\n" +
 	"\x05agent\x18\x03 \x01(\tR\x05agent\x12\x16\n" +
-	"\x06client\x18\x04 \x01(\tR\x06client\"\xd9\x02\n" +
+	"\x06client\x18\x04 \x01(\tR\x06client\"\xd8\x03\n" +
 	"\rWrittenMemory\x12\x1b\n" +
 	"\tmemory_id\x18\x01 \x01(\tR\bmemoryId\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x03R\brevision\x123\n" +
@@ -3422,7 +3440,10 @@ const file_muniment_v1_audit_proto_rawDesc = "" +
 	"sourceType\x12-\n" +
 	"\x05trust\x18\x06 \x01(\x0e2\x17.muniment.v1.TrustLevelR\x05trust\x120\n" +
 	"\x14superseded_memory_id\x18\a \x01(\tR\x12supersededMemoryId\x12\x12\n" +
-	"\x04rule\x18\b \x01(\tR\x04rule\"A\n" +
+	"\x04rule\x18\b \x01(\tR\x04rule\x124\n" +
+	"\bfindings\x18\t \x03(\v2\x18.muniment.v1.GateFindingR\bfindings\x12G\n" +
+	"\x12importance_factors\x18\n" +
+	" \x03(\v2\x18.muniment.v1.ScoreFactorR\x11importanceFactors\"A\n" +
 	"\rMemoryWritten\x120\n" +
 	"\x05items\x18\x01 \x03(\v2\x1a.muniment.v1.WrittenMemoryR\x05items\"\x85\x01\n" +
 	"\x10MemorySuperseded\x12\x1b\n" +
@@ -3773,25 +3794,26 @@ var file_muniment_v1_audit_proto_goTypes = []any{
 	(MemoryKind)(0),               // 38: muniment.v1.MemoryKind
 	(SourceType)(0),               // 39: muniment.v1.SourceType
 	(TrustLevel)(0),               // 40: muniment.v1.TrustLevel
-	(ErasureTargetKind)(0),        // 41: muniment.v1.ErasureTargetKind
-	(ErasureReason)(0),            // 42: muniment.v1.ErasureReason
-	(*ErasureCounts)(nil),         // 43: muniment.v1.ErasureCounts
-	(*LegScore)(nil),              // 44: muniment.v1.LegScore
-	(*ScoreFactor)(nil),           // 45: muniment.v1.ScoreFactor
-	(*LeftOut)(nil),               // 46: muniment.v1.LeftOut
-	(*Degradation)(nil),           // 47: muniment.v1.Degradation
-	(*NearMiss)(nil),              // 48: muniment.v1.NearMiss
-	(Fusion)(0),                   // 49: muniment.v1.Fusion
-	(*timestamppb.Timestamp)(nil), // 50: google.protobuf.Timestamp
-	(IngestState)(0),              // 51: muniment.v1.IngestState
-	(Extractor)(0),                // 52: muniment.v1.Extractor
-	(ExtractionFallback)(0),       // 53: muniment.v1.ExtractionFallback
-	(MemoryState)(0),              // 54: muniment.v1.MemoryState
-	(ReviewDecision)(0),           // 55: muniment.v1.ReviewDecision
-	(ConsentLevel)(0),             // 56: muniment.v1.ConsentLevel
-	(ErrorReason)(0),              // 57: muniment.v1.ErrorReason
-	(*Scope)(nil),                 // 58: muniment.v1.Scope
-	(*TimeRange)(nil),             // 59: muniment.v1.TimeRange
+	(*GateFinding)(nil),           // 41: muniment.v1.GateFinding
+	(*ScoreFactor)(nil),           // 42: muniment.v1.ScoreFactor
+	(ErasureTargetKind)(0),        // 43: muniment.v1.ErasureTargetKind
+	(ErasureReason)(0),            // 44: muniment.v1.ErasureReason
+	(*ErasureCounts)(nil),         // 45: muniment.v1.ErasureCounts
+	(*LegScore)(nil),              // 46: muniment.v1.LegScore
+	(*LeftOut)(nil),               // 47: muniment.v1.LeftOut
+	(*Degradation)(nil),           // 48: muniment.v1.Degradation
+	(*NearMiss)(nil),              // 49: muniment.v1.NearMiss
+	(Fusion)(0),                   // 50: muniment.v1.Fusion
+	(*timestamppb.Timestamp)(nil), // 51: google.protobuf.Timestamp
+	(IngestState)(0),              // 52: muniment.v1.IngestState
+	(Extractor)(0),                // 53: muniment.v1.Extractor
+	(ExtractionFallback)(0),       // 54: muniment.v1.ExtractionFallback
+	(MemoryState)(0),              // 55: muniment.v1.MemoryState
+	(ReviewDecision)(0),           // 56: muniment.v1.ReviewDecision
+	(ConsentLevel)(0),             // 57: muniment.v1.ConsentLevel
+	(ErrorReason)(0),              // 58: muniment.v1.ErrorReason
+	(*Scope)(nil),                 // 59: muniment.v1.Scope
+	(*TimeRange)(nil),             // 60: muniment.v1.TimeRange
 }
 var file_muniment_v1_audit_proto_depIdxs = []int32{
 	2,  // 0: muniment.v1.Actor.kind:type_name -> muniment.v1.ActorKind
@@ -3799,83 +3821,85 @@ var file_muniment_v1_audit_proto_depIdxs = []int32{
 	38, // 2: muniment.v1.WrittenMemory.kind:type_name -> muniment.v1.MemoryKind
 	39, // 3: muniment.v1.WrittenMemory.source_type:type_name -> muniment.v1.SourceType
 	40, // 4: muniment.v1.WrittenMemory.trust:type_name -> muniment.v1.TrustLevel
-	6,  // 5: muniment.v1.MemoryWritten.items:type_name -> muniment.v1.WrittenMemory
-	6,  // 6: muniment.v1.MemorySuperseded.successor:type_name -> muniment.v1.WrittenMemory
-	41, // 7: muniment.v1.MemoryErased.target_kind:type_name -> muniment.v1.ErasureTargetKind
-	42, // 8: muniment.v1.MemoryErased.reason:type_name -> muniment.v1.ErasureReason
-	43, // 9: muniment.v1.MemoryErased.counts:type_name -> muniment.v1.ErasureCounts
-	44, // 10: muniment.v1.RecalledMemory.leg_scores:type_name -> muniment.v1.LegScore
-	45, // 11: muniment.v1.RecalledMemory.factors:type_name -> muniment.v1.ScoreFactor
-	10, // 12: muniment.v1.MemoriesRecalled.memories:type_name -> muniment.v1.RecalledMemory
-	46, // 13: muniment.v1.MemoriesRecalled.left_out:type_name -> muniment.v1.LeftOut
-	47, // 14: muniment.v1.MemoriesRecalled.degraded:type_name -> muniment.v1.Degradation
-	48, // 15: muniment.v1.MemoriesRecalled.near_misses:type_name -> muniment.v1.NearMiss
-	49, // 16: muniment.v1.MemoriesRecalled.fusion:type_name -> muniment.v1.Fusion
-	3,  // 17: muniment.v1.MemoriesUsed.outcome:type_name -> muniment.v1.UseOutcome
-	4,  // 18: muniment.v1.Administered.act:type_name -> muniment.v1.AdministrativeAct
-	39, // 19: muniment.v1.Administered.source_types:type_name -> muniment.v1.SourceType
-	40, // 20: muniment.v1.Administered.max_trust:type_name -> muniment.v1.TrustLevel
-	50, // 21: muniment.v1.Administered.expire_time:type_name -> google.protobuf.Timestamp
-	51, // 22: muniment.v1.ConversationIngested.state:type_name -> muniment.v1.IngestState
-	6,  // 23: muniment.v1.ConversationIngested.items:type_name -> muniment.v1.WrittenMemory
-	52, // 24: muniment.v1.ConversationIngested.extractor:type_name -> muniment.v1.Extractor
-	53, // 25: muniment.v1.ConversationIngested.fallback:type_name -> muniment.v1.ExtractionFallback
-	54, // 26: muniment.v1.CorrectedMemory.state:type_name -> muniment.v1.MemoryState
-	19, // 27: muniment.v1.MemoriesCorrected.memories:type_name -> muniment.v1.CorrectedMemory
-	55, // 28: muniment.v1.ReviewDecided.decision:type_name -> muniment.v1.ReviewDecision
-	40, // 29: muniment.v1.ReviewDecided.trust:type_name -> muniment.v1.TrustLevel
-	56, // 30: muniment.v1.ConsentChanged.level:type_name -> muniment.v1.ConsentLevel
-	38, // 31: muniment.v1.ConsentChanged.necessary_kinds:type_name -> muniment.v1.MemoryKind
-	50, // 32: muniment.v1.AuditEvent.event_time:type_name -> google.protobuf.Timestamp
-	0,  // 33: muniment.v1.AuditEvent.action:type_name -> muniment.v1.AuditAction
-	1,  // 34: muniment.v1.AuditEvent.outcome:type_name -> muniment.v1.AuditOutcome
-	57, // 35: muniment.v1.AuditEvent.reason:type_name -> muniment.v1.ErrorReason
-	5,  // 36: muniment.v1.AuditEvent.actor:type_name -> muniment.v1.Actor
-	58, // 37: muniment.v1.AuditEvent.scope:type_name -> muniment.v1.Scope
-	7,  // 38: muniment.v1.AuditEvent.memory_written:type_name -> muniment.v1.MemoryWritten
-	8,  // 39: muniment.v1.AuditEvent.memory_superseded:type_name -> muniment.v1.MemorySuperseded
-	9,  // 40: muniment.v1.AuditEvent.memory_erased:type_name -> muniment.v1.MemoryErased
-	11, // 41: muniment.v1.AuditEvent.memories_recalled:type_name -> muniment.v1.MemoriesRecalled
-	12, // 42: muniment.v1.AuditEvent.memories_used:type_name -> muniment.v1.MemoriesUsed
-	13, // 43: muniment.v1.AuditEvent.memories_read:type_name -> muniment.v1.MemoriesRead
-	14, // 44: muniment.v1.AuditEvent.access_denied:type_name -> muniment.v1.AccessDenied
-	15, // 45: muniment.v1.AuditEvent.integrity_violation:type_name -> muniment.v1.IntegrityViolation
-	16, // 46: muniment.v1.AuditEvent.restore_declared:type_name -> muniment.v1.RestoreDeclared
-	17, // 47: muniment.v1.AuditEvent.administered:type_name -> muniment.v1.Administered
-	18, // 48: muniment.v1.AuditEvent.conversation_ingested:type_name -> muniment.v1.ConversationIngested
-	20, // 49: muniment.v1.AuditEvent.memories_corrected:type_name -> muniment.v1.MemoriesCorrected
-	21, // 50: muniment.v1.AuditEvent.review_decided:type_name -> muniment.v1.ReviewDecided
-	22, // 51: muniment.v1.AuditEvent.consent_changed:type_name -> muniment.v1.ConsentChanged
-	58, // 52: muniment.v1.AuditFilter.scope:type_name -> muniment.v1.Scope
-	0,  // 53: muniment.v1.AuditFilter.actions:type_name -> muniment.v1.AuditAction
-	1,  // 54: muniment.v1.AuditFilter.outcomes:type_name -> muniment.v1.AuditOutcome
-	39, // 55: muniment.v1.AuditFilter.source_types:type_name -> muniment.v1.SourceType
-	59, // 56: muniment.v1.AuditFilter.event_time:type_name -> muniment.v1.TimeRange
-	50, // 57: muniment.v1.UseReport.report_time:type_name -> google.protobuf.Timestamp
-	5,  // 58: muniment.v1.UseReport.actor:type_name -> muniment.v1.Actor
-	12, // 59: muniment.v1.UseReport.used:type_name -> muniment.v1.MemoriesUsed
-	50, // 60: muniment.v1.RecallReceipt.recall_time:type_name -> google.protobuf.Timestamp
-	5,  // 61: muniment.v1.RecallReceipt.actor:type_name -> muniment.v1.Actor
-	58, // 62: muniment.v1.RecallReceipt.scope:type_name -> muniment.v1.Scope
-	11, // 63: muniment.v1.RecallReceipt.recalled:type_name -> muniment.v1.MemoriesRecalled
-	25, // 64: muniment.v1.RecallReceipt.uses:type_name -> muniment.v1.UseReport
-	50, // 65: muniment.v1.AuditCheckpoint.create_time:type_name -> google.protobuf.Timestamp
-	28, // 66: muniment.v1.ExportHeader.signing_keys:type_name -> muniment.v1.SigningKey
-	30, // 67: muniment.v1.ExportedEvents.events:type_name -> muniment.v1.ExportedEvent
-	26, // 68: muniment.v1.GetRecallResponse.receipt:type_name -> muniment.v1.RecallReceipt
-	29, // 69: muniment.v1.ExportAuditResponse.header:type_name -> muniment.v1.ExportHeader
-	31, // 70: muniment.v1.ExportAuditResponse.events:type_name -> muniment.v1.ExportedEvents
-	27, // 71: muniment.v1.ExportAuditResponse.checkpoint:type_name -> muniment.v1.AuditCheckpoint
-	32, // 72: muniment.v1.ExportAuditResponse.trailer:type_name -> muniment.v1.ExportTrailer
-	33, // 73: muniment.v1.AuditService.GetRecall:input_type -> muniment.v1.GetRecallRequest
-	35, // 74: muniment.v1.AuditService.ExportAudit:input_type -> muniment.v1.ExportAuditRequest
-	34, // 75: muniment.v1.AuditService.GetRecall:output_type -> muniment.v1.GetRecallResponse
-	36, // 76: muniment.v1.AuditService.ExportAudit:output_type -> muniment.v1.ExportAuditResponse
-	75, // [75:77] is the sub-list for method output_type
-	73, // [73:75] is the sub-list for method input_type
-	73, // [73:73] is the sub-list for extension type_name
-	73, // [73:73] is the sub-list for extension extendee
-	0,  // [0:73] is the sub-list for field type_name
+	41, // 5: muniment.v1.WrittenMemory.findings:type_name -> muniment.v1.GateFinding
+	42, // 6: muniment.v1.WrittenMemory.importance_factors:type_name -> muniment.v1.ScoreFactor
+	6,  // 7: muniment.v1.MemoryWritten.items:type_name -> muniment.v1.WrittenMemory
+	6,  // 8: muniment.v1.MemorySuperseded.successor:type_name -> muniment.v1.WrittenMemory
+	43, // 9: muniment.v1.MemoryErased.target_kind:type_name -> muniment.v1.ErasureTargetKind
+	44, // 10: muniment.v1.MemoryErased.reason:type_name -> muniment.v1.ErasureReason
+	45, // 11: muniment.v1.MemoryErased.counts:type_name -> muniment.v1.ErasureCounts
+	46, // 12: muniment.v1.RecalledMemory.leg_scores:type_name -> muniment.v1.LegScore
+	42, // 13: muniment.v1.RecalledMemory.factors:type_name -> muniment.v1.ScoreFactor
+	10, // 14: muniment.v1.MemoriesRecalled.memories:type_name -> muniment.v1.RecalledMemory
+	47, // 15: muniment.v1.MemoriesRecalled.left_out:type_name -> muniment.v1.LeftOut
+	48, // 16: muniment.v1.MemoriesRecalled.degraded:type_name -> muniment.v1.Degradation
+	49, // 17: muniment.v1.MemoriesRecalled.near_misses:type_name -> muniment.v1.NearMiss
+	50, // 18: muniment.v1.MemoriesRecalled.fusion:type_name -> muniment.v1.Fusion
+	3,  // 19: muniment.v1.MemoriesUsed.outcome:type_name -> muniment.v1.UseOutcome
+	4,  // 20: muniment.v1.Administered.act:type_name -> muniment.v1.AdministrativeAct
+	39, // 21: muniment.v1.Administered.source_types:type_name -> muniment.v1.SourceType
+	40, // 22: muniment.v1.Administered.max_trust:type_name -> muniment.v1.TrustLevel
+	51, // 23: muniment.v1.Administered.expire_time:type_name -> google.protobuf.Timestamp
+	52, // 24: muniment.v1.ConversationIngested.state:type_name -> muniment.v1.IngestState
+	6,  // 25: muniment.v1.ConversationIngested.items:type_name -> muniment.v1.WrittenMemory
+	53, // 26: muniment.v1.ConversationIngested.extractor:type_name -> muniment.v1.Extractor
+	54, // 27: muniment.v1.ConversationIngested.fallback:type_name -> muniment.v1.ExtractionFallback
+	55, // 28: muniment.v1.CorrectedMemory.state:type_name -> muniment.v1.MemoryState
+	19, // 29: muniment.v1.MemoriesCorrected.memories:type_name -> muniment.v1.CorrectedMemory
+	56, // 30: muniment.v1.ReviewDecided.decision:type_name -> muniment.v1.ReviewDecision
+	40, // 31: muniment.v1.ReviewDecided.trust:type_name -> muniment.v1.TrustLevel
+	57, // 32: muniment.v1.ConsentChanged.level:type_name -> muniment.v1.ConsentLevel
+	38, // 33: muniment.v1.ConsentChanged.necessary_kinds:type_name -> muniment.v1.MemoryKind
+	51, // 34: muniment.v1.AuditEvent.event_time:type_name -> google.protobuf.Timestamp
+	0,  // 35: muniment.v1.AuditEvent.action:type_name -> muniment.v1.AuditAction
+	1,  // 36: muniment.v1.AuditEvent.outcome:type_name -> muniment.v1.AuditOutcome
+	58, // 37: muniment.v1.AuditEvent.reason:type_name -> muniment.v1.ErrorReason
+	5,  // 38: muniment.v1.AuditEvent.actor:type_name -> muniment.v1.Actor
+	59, // 39: muniment.v1.AuditEvent.scope:type_name -> muniment.v1.Scope
+	7,  // 40: muniment.v1.AuditEvent.memory_written:type_name -> muniment.v1.MemoryWritten
+	8,  // 41: muniment.v1.AuditEvent.memory_superseded:type_name -> muniment.v1.MemorySuperseded
+	9,  // 42: muniment.v1.AuditEvent.memory_erased:type_name -> muniment.v1.MemoryErased
+	11, // 43: muniment.v1.AuditEvent.memories_recalled:type_name -> muniment.v1.MemoriesRecalled
+	12, // 44: muniment.v1.AuditEvent.memories_used:type_name -> muniment.v1.MemoriesUsed
+	13, // 45: muniment.v1.AuditEvent.memories_read:type_name -> muniment.v1.MemoriesRead
+	14, // 46: muniment.v1.AuditEvent.access_denied:type_name -> muniment.v1.AccessDenied
+	15, // 47: muniment.v1.AuditEvent.integrity_violation:type_name -> muniment.v1.IntegrityViolation
+	16, // 48: muniment.v1.AuditEvent.restore_declared:type_name -> muniment.v1.RestoreDeclared
+	17, // 49: muniment.v1.AuditEvent.administered:type_name -> muniment.v1.Administered
+	18, // 50: muniment.v1.AuditEvent.conversation_ingested:type_name -> muniment.v1.ConversationIngested
+	20, // 51: muniment.v1.AuditEvent.memories_corrected:type_name -> muniment.v1.MemoriesCorrected
+	21, // 52: muniment.v1.AuditEvent.review_decided:type_name -> muniment.v1.ReviewDecided
+	22, // 53: muniment.v1.AuditEvent.consent_changed:type_name -> muniment.v1.ConsentChanged
+	59, // 54: muniment.v1.AuditFilter.scope:type_name -> muniment.v1.Scope
+	0,  // 55: muniment.v1.AuditFilter.actions:type_name -> muniment.v1.AuditAction
+	1,  // 56: muniment.v1.AuditFilter.outcomes:type_name -> muniment.v1.AuditOutcome
+	39, // 57: muniment.v1.AuditFilter.source_types:type_name -> muniment.v1.SourceType
+	60, // 58: muniment.v1.AuditFilter.event_time:type_name -> muniment.v1.TimeRange
+	51, // 59: muniment.v1.UseReport.report_time:type_name -> google.protobuf.Timestamp
+	5,  // 60: muniment.v1.UseReport.actor:type_name -> muniment.v1.Actor
+	12, // 61: muniment.v1.UseReport.used:type_name -> muniment.v1.MemoriesUsed
+	51, // 62: muniment.v1.RecallReceipt.recall_time:type_name -> google.protobuf.Timestamp
+	5,  // 63: muniment.v1.RecallReceipt.actor:type_name -> muniment.v1.Actor
+	59, // 64: muniment.v1.RecallReceipt.scope:type_name -> muniment.v1.Scope
+	11, // 65: muniment.v1.RecallReceipt.recalled:type_name -> muniment.v1.MemoriesRecalled
+	25, // 66: muniment.v1.RecallReceipt.uses:type_name -> muniment.v1.UseReport
+	51, // 67: muniment.v1.AuditCheckpoint.create_time:type_name -> google.protobuf.Timestamp
+	28, // 68: muniment.v1.ExportHeader.signing_keys:type_name -> muniment.v1.SigningKey
+	30, // 69: muniment.v1.ExportedEvents.events:type_name -> muniment.v1.ExportedEvent
+	26, // 70: muniment.v1.GetRecallResponse.receipt:type_name -> muniment.v1.RecallReceipt
+	29, // 71: muniment.v1.ExportAuditResponse.header:type_name -> muniment.v1.ExportHeader
+	31, // 72: muniment.v1.ExportAuditResponse.events:type_name -> muniment.v1.ExportedEvents
+	27, // 73: muniment.v1.ExportAuditResponse.checkpoint:type_name -> muniment.v1.AuditCheckpoint
+	32, // 74: muniment.v1.ExportAuditResponse.trailer:type_name -> muniment.v1.ExportTrailer
+	33, // 75: muniment.v1.AuditService.GetRecall:input_type -> muniment.v1.GetRecallRequest
+	35, // 76: muniment.v1.AuditService.ExportAudit:input_type -> muniment.v1.ExportAuditRequest
+	34, // 77: muniment.v1.AuditService.GetRecall:output_type -> muniment.v1.GetRecallResponse
+	36, // 78: muniment.v1.AuditService.ExportAudit:output_type -> muniment.v1.ExportAuditResponse
+	77, // [77:79] is the sub-list for method output_type
+	75, // [75:77] is the sub-list for method input_type
+	75, // [75:75] is the sub-list for extension type_name
+	75, // [75:75] is the sub-list for extension extendee
+	0,  // [0:75] is the sub-list for field type_name
 }
 
 func init() { file_muniment_v1_audit_proto_init() }

@@ -10,6 +10,7 @@ from muniment_server._gen.muniment.v1 import (
     error_reason_pb2,
     filter_pb2,
     recall_pb2,
+    write_pb2,
 )
 from muniment_server.api import answers, convert
 from muniment_server.application.audit import AuditQuery
@@ -126,6 +127,14 @@ def _written_memory(item: _Details) -> audit_pb2.WrittenMemory:
         trust=item["trust"],
         superseded_memory_id=item["superseded_memory_id"] or "",
         rule=item["rule"] or "",
+        findings=[write_pb2.GateFinding(**finding) for finding in item.get("findings", ())],
+        importance_factors=[
+            write_pb2.ScoreFactor(
+                name=factor["name"],
+                **{name: factor[name] / 1_000_000 for name in ("value", "weight", "contribution")},
+            )
+            for factor in item.get("importance_factors", ())
+        ],
     )
 
 

@@ -137,7 +137,7 @@ class Actor(_message.Message):
     def __init__(self, kind: _Optional[_Union[ActorKind, str]] = ..., principal: _Optional[str] = ..., agent: _Optional[str] = ..., client: _Optional[str] = ...) -> None: ...
 
 class WrittenMemory(_message.Message):
-    __slots__ = ("memory_id", "revision", "outcome", "kind", "source_type", "trust", "superseded_memory_id", "rule")
+    __slots__ = ("memory_id", "revision", "outcome", "kind", "source_type", "trust", "superseded_memory_id", "rule", "findings", "importance_factors")
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
@@ -146,6 +146,8 @@ class WrittenMemory(_message.Message):
     TRUST_FIELD_NUMBER: _ClassVar[int]
     SUPERSEDED_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     RULE_FIELD_NUMBER: _ClassVar[int]
+    FINDINGS_FIELD_NUMBER: _ClassVar[int]
+    IMPORTANCE_FACTORS_FIELD_NUMBER: _ClassVar[int]
     memory_id: str
     revision: int
     outcome: _write_pb2.WriteOutcome
@@ -154,7 +156,9 @@ class WrittenMemory(_message.Message):
     trust: _memory_pb2.TrustLevel
     superseded_memory_id: str
     rule: str
-    def __init__(self, memory_id: _Optional[str] = ..., revision: _Optional[int] = ..., outcome: _Optional[_Union[_write_pb2.WriteOutcome, str]] = ..., kind: _Optional[_Union[_memory_pb2.MemoryKind, str]] = ..., source_type: _Optional[_Union[_memory_pb2.SourceType, str]] = ..., trust: _Optional[_Union[_memory_pb2.TrustLevel, str]] = ..., superseded_memory_id: _Optional[str] = ..., rule: _Optional[str] = ...) -> None: ...
+    findings: _containers.RepeatedCompositeFieldContainer[_write_pb2.GateFinding]
+    importance_factors: _containers.RepeatedCompositeFieldContainer[_write_pb2.ScoreFactor]
+    def __init__(self, memory_id: _Optional[str] = ..., revision: _Optional[int] = ..., outcome: _Optional[_Union[_write_pb2.WriteOutcome, str]] = ..., kind: _Optional[_Union[_memory_pb2.MemoryKind, str]] = ..., source_type: _Optional[_Union[_memory_pb2.SourceType, str]] = ..., trust: _Optional[_Union[_memory_pb2.TrustLevel, str]] = ..., superseded_memory_id: _Optional[str] = ..., rule: _Optional[str] = ..., findings: _Optional[_Iterable[_Union[_write_pb2.GateFinding, _Mapping]]] = ..., importance_factors: _Optional[_Iterable[_Union[_write_pb2.ScoreFactor, _Mapping]]] = ...) -> None: ...
 
 class MemoryWritten(_message.Message):
     __slots__ = ("items",)

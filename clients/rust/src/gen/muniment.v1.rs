@@ -3137,7 +3137,7 @@ pub struct Actor {
     pub client: ::prost::alloc::string::String,
 }
 /// One memory of a Write event.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WrittenMemory {
     /// The memory; empty when nothing was stored.
     #[prost(string, tag = "1")]
@@ -3163,6 +3163,12 @@ pub struct WrittenMemory {
     /// The rule that decided when the outcome is not CREATED; may be empty.
     #[prost(string, tag = "8")]
     pub rule: ::prost::alloc::string::String,
+    /// What the gates found, whatever was done about it.
+    #[prost(message, repeated, tag = "9")]
+    pub findings: ::prost::alloc::vec::Vec<GateFinding>,
+    /// The factors of the importance, of an item that was dropped for it; rounded to millionths.
+    #[prost(message, repeated, tag = "10")]
+    pub importance_factors: ::prost::alloc::vec::Vec<ScoreFactor>,
 }
 /// Details of a Write.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3172,7 +3178,7 @@ pub struct MemoryWritten {
     pub items: ::prost::alloc::vec::Vec<WrittenMemory>,
 }
 /// Details of a Supersede.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct MemorySuperseded {
     /// The memory that was to be replaced.
     #[prost(string, tag = "1")]

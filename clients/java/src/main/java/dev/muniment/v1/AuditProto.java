@@ -206,7 +206,7 @@ public final class AuditProto {
       "r\022*\n\004kind\030\001 \001(\0162\026.muniment.v1.ActorKindR" +
       "\004kind\022\034\n\tprincipal\030\002 \001(\tR\tprincipal\022\024\n\005a" +
       "gent\030\003 \001(\tR\005agent\022\026\n\006client\030\004 \001(\tR\006clien" +
-      "t\"\331\002\n\rWrittenMemory\022\033\n\tmemory_id\030\001 \001(\tR\010" +
+      "t\"\330\003\n\rWrittenMemory\022\033\n\tmemory_id\030\001 \001(\tR\010" +
       "memoryId\022\032\n\010revision\030\002 \001(\003R\010revision\0223\n\007" +
       "outcome\030\003 \001(\0162\031.muniment.v1.WriteOutcome" +
       "R\007outcome\022+\n\004kind\030\004 \001(\0162\027.muniment.v1.Me" +
@@ -214,241 +214,245 @@ public final class AuditProto {
       "niment.v1.SourceTypeR\nsourceType\022-\n\005trus" +
       "t\030\006 \001(\0162\027.muniment.v1.TrustLevelR\005trust\022" +
       "0\n\024superseded_memory_id\030\007 \001(\tR\022supersede" +
-      "dMemoryId\022\022\n\004rule\030\010 \001(\tR\004rule\"A\n\rMemoryW" +
-      "ritten\0220\n\005items\030\001 \003(\0132\032.muniment.v1.Writ" +
-      "tenMemoryR\005items\"\205\001\n\020MemorySuperseded\022\033\n" +
-      "\tmemory_id\030\001 \001(\tR\010memoryId\022\032\n\010revision\030\002" +
-      " \001(\003R\010revision\0228\n\tsuccessor\030\003 \001(\0132\032.muni" +
-      "ment.v1.WrittenMemoryR\tsuccessor\"\275\002\n\014Mem" +
-      "oryErased\022\035\n\nerasure_id\030\001 \001(\tR\terasureId" +
-      "\022?\n\013target_kind\030\002 \001(\0162\036.muniment.v1.Eras" +
-      "ureTargetKindR\ntargetKind\0222\n\006reason\030\003 \001(" +
-      "\0162\032.muniment.v1.ErasureReasonR\006reason\022\037\n" +
-      "\013reason_code\030\004 \001(\tR\nreasonCode\0222\n\006counts" +
-      "\030\005 \001(\0132\032.muniment.v1.ErasureCountsR\006coun" +
-      "ts\022%\n\016keys_destroyed\030\006 \001(\005R\rkeysDestroye" +
-      "d\022\035\n\nmemory_ids\030\007 \003(\tR\tmemoryIds\"\365\001\n\016Rec" +
-      "alledMemory\022\033\n\tmemory_id\030\001 \001(\tR\010memoryId" +
-      "\022\032\n\010revision\030\002 \001(\003R\010revision\022\022\n\004rank\030\003 \001" +
-      "(\005R\004rank\022\024\n\005score\030\004 \001(\001R\005score\022\026\n\006packed" +
-      "\030\005 \001(\010R\006packed\0224\n\nleg_scores\030\006 \003(\0132\025.mun" +
-      "iment.v1.LegScoreR\tlegScores\0222\n\007factors\030" +
-      "\007 \003(\0132\030.muniment.v1.ScoreFactorR\007factors" +
-      "\"\374\004\n\020MemoriesRecalled\022\033\n\trecall_id\030\001 \001(\t" +
-      "R\010recallId\0227\n\010memories\030\002 \003(\0132\033.muniment." +
-      "v1.RecalledMemoryR\010memories\022/\n\010left_out\030" +
-      "\003 \003(\0132\024.muniment.v1.LeftOutR\007leftOut\0224\n\010" +
-      "degraded\030\004 \003(\0132\030.muniment.v1.Degradation" +
-      "R\010degraded\0223\n\026seal_broken_memory_ids\030\005 \003" +
-      "(\tR\023sealBrokenMemoryIds\022,\n\022no_relevant_m" +
-      "emory\030\006 \001(\010R\020noRelevantMemory\022\024\n\005limit\030\n" +
-      " \001(\005R\005limit\022\033\n\tmin_score\030\013 \001(\001R\010minScore" +
-      "\022!\n\014token_budget\030\014 \001(\005R\013tokenBudget\022#\n\rp" +
-      "acked_tokens\030\r \001(\005R\014packedTokens\022\034\n\ttoke" +
-      "nizer\030\016 \001(\tR\ttokenizer\022\'\n\017embedding_mode" +
-      "l\030\017 \001(\tR\016embeddingModel\0226\n\013near_misses\030\020" +
-      " \003(\0132\025.muniment.v1.NearMissR\nnearMisses\022" +
-      "+\n\006fusion\030\021 \001(\0162\023.muniment.v1.FusionR\006fu" +
-      "sion\022!\n\014query_digest\030\024 \001(\014R\013queryDigest\"" +
-      "\262\001\n\014MemoriesUsed\022\033\n\trecall_id\030\001 \001(\tR\010rec" +
-      "allId\022\035\n\nmemory_ids\030\002 \003(\tR\tmemoryIds\0221\n\007" +
-      "outcome\030\003 \001(\0162\027.muniment.v1.UseOutcomeR\007" +
-      "outcome\022\024\n\005model\030\004 \001(\tR\005model\022\035\n\nprompt_" +
-      "ref\030\005 \001(\tR\tpromptRef\"C\n\014MemoriesRead\022\035\n\n" +
-      "memory_ids\030\001 \003(\tR\tmemoryIds\022\024\n\005count\030\002 \001" +
-      "(\003R\005count\"F\n\014AccessDenied\022\026\n\006method\030\001 \001(" +
-      "\tR\006method\022\036\n\npermission\030\002 \001(\tR\npermissio" +
-      "n\"_\n\022IntegrityViolation\022\035\n\nmemory_ids\030\001 " +
-      "\003(\tR\tmemoryIds\022\024\n\005check\030\002 \001(\tR\005check\022\024\n\005" +
-      "count\030\003 \001(\003R\005count\"\211\001\n\017RestoreDeclared\022+" +
-      "\n\021anchored_sequence\030\001 \001(\003R\020anchoredSeque" +
-      "nce\022+\n\021restored_sequence\030\002 \001(\003R\020restored" +
-      "Sequence\022\034\n\treference\030\003 \001(\tR\treference\"\260" +
-      "\004\n\014Administered\0220\n\003act\030\001 \001(\0162\036.muniment." +
-      "v1.AdministrativeActR\003act\022#\n\rcredential_" +
-      "id\030\002 \001(\tR\014credentialId\022\033\n\tpublic_id\030\003 \001(" +
-      "\tR\010publicId\022 \n\013permissions\030\004 \003(\tR\013permis" +
-      "sions\022:\n\014source_types\030\005 \003(\0162\027.muniment.v" +
-      "1.SourceTypeR\013sourceTypes\0224\n\tmax_trust\030\006" +
-      " \001(\0162\027.muniment.v1.TrustLevelR\010maxTrust\022" +
-      "#\n\rsubject_bound\030\007 \001(\010R\014subjectBound\022\024\n\005" +
-      "agent\030\010 \001(\tR\005agent\022;\n\013expire_time\030\t \001(\0132" +
-      "\032.google.protobuf.TimestampR\nexpireTime\022" +
-      "\"\n\rmaster_key_id\030\n \001(\tR\013masterKeyId\022\030\n\007s" +
-      "etting\030\013 \001(\tR\007setting\022\024\n\005value\030\014 \001(\tR\005va" +
-      "lue\022\'\n\017policy_revision\030\r \001(\003R\016policyRevi" +
-      "sion\022#\n\rpolicy_digest\030\016 \001(\014R\014policyDiges" +
-      "t\"\210\002\n\024ConversationIngested\022\033\n\tingest_id\030" +
-      "\001 \001(\tR\010ingestId\022.\n\005state\030\002 \001(\0162\030.munimen" +
-      "t.v1.IngestStateR\005state\0220\n\005items\030\003 \003(\0132\032" +
-      ".muniment.v1.WrittenMemoryR\005items\0224\n\text" +
-      "ractor\030\004 \001(\0162\026.muniment.v1.ExtractorR\tex" +
-      "tractor\022;\n\010fallback\030\005 \001(\0162\037.muniment.v1." +
-      "ExtractionFallbackR\010fallback\"z\n\017Correcte" +
-      "dMemory\022\033\n\tmemory_id\030\001 \001(\tR\010memoryId\022\032\n\010" +
-      "revision\030\002 \001(\003R\010revision\022.\n\005state\030\003 \001(\0162" +
-      "\030.muniment.v1.MemoryStateR\005state\"w\n\021Memo" +
-      "riesCorrected\0228\n\010memories\030\001 \003(\0132\034.munime" +
-      "nt.v1.CorrectedMemoryR\010memories\022(\n\020write" +
-      "_request_id\030\002 \001(\tR\016writeRequestId\"\342\001\n\rRe" +
-      "viewDecided\022\033\n\tmemory_id\030\001 \001(\tR\010memoryId" +
-      "\022\032\n\010revision\030\002 \001(\003R\010revision\0227\n\010decision" +
-      "\030\003 \001(\0162\033.muniment.v1.ReviewDecisionR\010dec" +
-      "ision\0220\n\024superseded_memory_id\030\004 \001(\tR\022sup" +
-      "ersededMemoryId\022-\n\005trust\030\005 \001(\0162\027.munimen" +
-      "t.v1.TrustLevelR\005trust\"\317\001\n\016ConsentChange" +
-      "d\022/\n\005level\030\001 \001(\0162\031.muniment.v1.ConsentLe" +
-      "velR\005level\022@\n\017necessary_kinds\030\002 \003(\0162\027.mu" +
-      "niment.v1.MemoryKindR\016necessaryKinds\022+\n\021" +
-      "session_forgotten\030\003 \001(\010R\020sessionForgotte" +
-      "n\022\035\n\nerasure_id\030\004 \001(\tR\terasureId\"\236\014\n\nAud" +
-      "itEvent\022\031\n\010event_id\030\001 \001(\tR\007eventId\0229\n\nev" +
-      "ent_time\030\002 \001(\0132\032.google.protobuf.Timesta" +
-      "mpR\teventTime\0220\n\006action\030\003 \001(\0162\030.muniment" +
-      ".v1.AuditActionR\006action\0223\n\007outcome\030\004 \001(\016" +
-      "2\031.muniment.v1.AuditOutcomeR\007outcome\0220\n\006" +
-      "reason\030\005 \001(\0162\030.muniment.v1.ErrorReasonR\006" +
-      "reason\022(\n\005actor\030\006 \001(\0132\022.muniment.v1.Acto" +
-      "rR\005actor\022(\n\005scope\030\n \001(\0132\022.muniment.v1.Sc" +
-      "opeR\005scope\022\031\n\010scope_id\030\013 \001(\tR\007scopeId\022\031\n" +
-      "\010trace_id\030\024 \001(\tR\007traceId\022\027\n\007span_id\030\025 \001(" +
-      "\tR\006spanId\022\035\n\nrequest_id\030\026 \001(\tR\trequestId" +
-      "\022\032\n\010sequence\030\036 \001(\003R\010sequence\022\026\n\006digest\030\037" +
-      " \001(\014R\006digest\022\037\n\013prev_digest\030  \001(\014R\nprevD" +
-      "igest\022C\n\016memory_written\030( \001(\0132\032.muniment" +
-      ".v1.MemoryWrittenH\000R\rmemoryWritten\022L\n\021me" +
-      "mory_superseded\030) \001(\0132\035.muniment.v1.Memo" +
-      "rySupersededH\000R\020memorySuperseded\022@\n\rmemo" +
-      "ry_erased\030* \001(\0132\031.muniment.v1.MemoryEras" +
-      "edH\000R\014memoryErased\022L\n\021memories_recalled\030" +
-      "+ \001(\0132\035.muniment.v1.MemoriesRecalledH\000R\020" +
-      "memoriesRecalled\022@\n\rmemories_used\030, \001(\0132" +
-      "\031.muniment.v1.MemoriesUsedH\000R\014memoriesUs" +
-      "ed\022@\n\rmemories_read\030- \001(\0132\031.muniment.v1." +
-      "MemoriesReadH\000R\014memoriesRead\022@\n\raccess_d" +
-      "enied\030. \001(\0132\031.muniment.v1.AccessDeniedH\000" +
-      "R\014accessDenied\022R\n\023integrity_violation\030/ " +
-      "\001(\0132\037.muniment.v1.IntegrityViolationH\000R\022" +
-      "integrityViolation\022I\n\020restore_declared\0300" +
-      " \001(\0132\034.muniment.v1.RestoreDeclaredH\000R\017re" +
-      "storeDeclared\022?\n\014administered\0301 \001(\0132\031.mu" +
-      "niment.v1.AdministeredH\000R\014administered\022X" +
-      "\n\025conversation_ingested\0302 \001(\0132!.muniment" +
-      ".v1.ConversationIngestedH\000R\024conversation" +
-      "Ingested\022O\n\022memories_corrected\0303 \001(\0132\036.m" +
-      "uniment.v1.MemoriesCorrectedH\000R\021memories" +
-      "Corrected\022C\n\016review_decided\0304 \001(\0132\032.muni" +
-      "ment.v1.ReviewDecidedH\000R\rreviewDecided\022F" +
-      "\n\017consent_changed\0305 \001(\0132\033.muniment.v1.Co" +
-      "nsentChangedH\000R\016consentChangedB\t\n\007detail" +
-      "s\"\210\003\n\013AuditFilter\022\033\n\tmemory_id\030\001 \001(\tR\010me" +
-      "moryId\022(\n\005scope\030\002 \001(\0132\022.muniment.v1.Scop" +
-      "eR\005scope\022\033\n\trecall_id\030\003 \001(\tR\010recallId\022\031\n" +
-      "\010trace_id\030\004 \001(\tR\007traceId\022\034\n\tprincipal\030\n " +
-      "\001(\tR\tprincipal\0222\n\007actions\030\013 \003(\0162\030.munime" +
-      "nt.v1.AuditActionR\007actions\0225\n\010outcomes\030\014" +
-      " \003(\0162\031.muniment.v1.AuditOutcomeR\010outcome" +
-      "s\022:\n\014source_types\030\r \003(\0162\027.muniment.v1.So" +
-      "urceTypeR\013sourceTypes\0225\n\nevent_time\030\024 \001(" +
-      "\0132\026.muniment.v1.TimeRangeR\teventTime\"\274\001\n" +
-      "\tUseReport\022\031\n\010event_id\030\001 \001(\tR\007eventId\022;\n" +
-      "\013report_time\030\002 \001(\0132\032.google.protobuf.Tim" +
-      "estampR\nreportTime\022(\n\005actor\030\003 \001(\0132\022.muni" +
-      "ment.v1.ActorR\005actor\022-\n\004used\030\004 \001(\0132\031.mun" +
-      "iment.v1.MemoriesUsedR\004used\"\247\003\n\rRecallRe" +
-      "ceipt\022\033\n\trecall_id\030\001 \001(\tR\010recallId\022;\n\013re" +
-      "call_time\030\002 \001(\0132\032.google.protobuf.Timest" +
-      "ampR\nrecallTime\022(\n\005actor\030\003 \001(\0132\022.munimen" +
-      "t.v1.ActorR\005actor\022(\n\005scope\030\004 \001(\0132\022.munim" +
-      "ent.v1.ScopeR\005scope\022\031\n\010trace_id\030\005 \001(\tR\007t" +
-      "raceId\022\027\n\007span_id\030\006 \001(\tR\006spanId\0229\n\010recal" +
-      "led\030\n \001(\0132\035.muniment.v1.MemoriesRecalled" +
-      "R\010recalled\022*\n\004uses\030\024 \003(\0132\026.muniment.v1.U" +
-      "seReportR\004uses\022\031\n\010event_id\030\036 \001(\tR\007eventI" +
-      "d\022\032\n\010sequence\030\037 \001(\003R\010sequence\022\026\n\006digest\030" +
-      "  \001(\014R\006digest\"\351\001\n\017AuditCheckpoint\022\032\n\010seq" +
-      "uence\030\001 \001(\003R\010sequence\022\026\n\006digest\030\002 \001(\014R\006d" +
-      "igest\022;\n\013create_time\030\003 \001(\0132\032.google.prot" +
-      "obuf.TimestampR\ncreateTime\022$\n\016signing_ke" +
-      "y_id\030\004 \001(\tR\014signingKeyId\022\034\n\tsignature\030\005 " +
-      "\001(\014R\tsignature\022!\n\014signed_bytes\030\006 \001(\014R\013si" +
-      "gnedBytes\"o\n\nSigningKey\022$\n\016signing_key_i" +
-      "d\030\001 \001(\tR\014signingKeyId\022\034\n\talgorithm\030\002 \001(\t" +
-      "R\talgorithm\022\035\n\npublic_key\030\003 \001(\014R\tpublicK" +
-      "ey\"\236\002\n\014ExportHeader\022%\n\016format_version\030\001 " +
-      "\001(\005R\rformatVersion\022\026\n\006tenant\030\002 \001(\tR\006tena" +
-      "nt\022\033\n\ttenant_id\030\003 \001(\tR\010tenantId\022%\n\016first" +
-      "_sequence\030\004 \001(\003R\rfirstSequence\022#\n\rlast_s" +
-      "equence\030\005 \001(\003R\014lastSequence\022*\n\021first_pre" +
-      "v_digest\030\006 \001(\014R\017firstPrevDigest\022:\n\014signi" +
-      "ng_keys\030\007 \003(\0132\027.muniment.v1.SigningKeyR\013" +
-      "signingKeys\"\250\001\n\rExportedEvent\022\032\n\010sequenc" +
-      "e\030\001 \001(\003R\010sequence\022\031\n\010event_id\030\002 \001(\tR\007eve" +
-      "ntId\022\'\n\017canonical_bytes\030\003 \001(\014R\016canonical" +
-      "Bytes\022\037\n\013prev_digest\030\004 \001(\014R\nprevDigest\022\026" +
-      "\n\006digest\030\005 \001(\014R\006digest\"D\n\016ExportedEvents" +
-      "\0222\n\006events\030\001 \003(\0132\032.muniment.v1.ExportedE" +
-      "ventR\006events\"\237\001\n\rExportTrailer\022\037\n\013event_" +
-      "count\030\001 \001(\003R\neventCount\022#\n\rlast_sequence" +
-      "\030\002 \001(\003R\014lastSequence\022\037\n\013last_digest\030\003 \001(" +
-      "\014R\nlastDigest\022\'\n\017unchained_count\030\004 \001(\003R\016" +
-      "unchainedCount\"/\n\020GetRecallRequest\022\033\n\tre" +
-      "call_id\030\001 \001(\tR\010recallId\"I\n\021GetRecallResp" +
-      "onse\0224\n\007receipt\030\001 \001(\0132\032.muniment.v1.Reca" +
-      "llReceiptR\007receipt\"\206\001\n\022ExportAuditReques" +
-      "t\022(\n\rfrom_sequence\030\001 \001(\003H\000R\014fromSequence" +
-      "\210\001\001\022$\n\013to_sequence\030\002 \001(\003H\001R\ntoSequence\210\001" +
-      "\001B\020\n\016_from_sequenceB\016\n\014_to_sequence\"\201\002\n\023" +
-      "ExportAuditResponse\0223\n\006header\030\001 \001(\0132\031.mu" +
-      "niment.v1.ExportHeaderH\000R\006header\0225\n\006even" +
-      "ts\030\002 \001(\0132\033.muniment.v1.ExportedEventsH\000R" +
-      "\006events\022>\n\ncheckpoint\030\003 \001(\0132\034.muniment.v" +
-      "1.AuditCheckpointH\000R\ncheckpoint\0226\n\007trail" +
-      "er\030\004 \001(\0132\032.muniment.v1.ExportTrailerH\000R\007" +
-      "trailerB\006\n\004part*\321\005\n\013AuditAction\022\034\n\030AUDIT" +
-      "_ACTION_UNSPECIFIED\020\000\022\026\n\022AUDIT_ACTION_WR" +
-      "ITE\020\001\022\032\n\026AUDIT_ACTION_SUPERSEDE\020\002\022\026\n\022AUD" +
-      "IT_ACTION_ERASE\020\003\022\027\n\023AUDIT_ACTION_RECALL" +
-      "\020\004\022\033\n\027AUDIT_ACTION_REPORT_USE\020\005\022\033\n\027AUDIT" +
-      "_ACTION_GET_MEMORY\020\006\022\036\n\032AUDIT_ACTION_LIS" +
-      "T_MEMORIES\020\007\022\034\n\030AUDIT_ACTION_GET_ERASURE" +
-      "\020\010\022\033\n\027AUDIT_ACTION_READ_AUDIT\020\t\022\027\n\023AUDIT" +
-      "_ACTION_INGEST\020\n\022\037\n\033AUDIT_ACTION_RESTORE" +
-      "_MEMORY\020\013\022\030\n\024AUDIT_ACTION_RETRACT\020\014\022\033\n\027A" +
-      "UDIT_ACTION_UNDO_WRITE\020\r\022\036\n\032AUDIT_ACTION" +
-      "_DECIDE_REVIEW\020\016\022\035\n\031AUDIT_ACTION_LIST_RE" +
-      "VIEWS\020\017\022\034\n\030AUDIT_ACTION_SET_CONSENT\020\020\022!\n" +
-      "\035AUDIT_ACTION_DESCRIBE_SUBJECT\020\021\022 \n\034AUDI" +
-      "T_ACTION_EXPORT_MEMORIES\020\022\022 \n\034AUDIT_ACTI" +
-      "ON_IMPORT_MEMORIES\020\023\022\034\n\030AUDIT_ACTION_MAI" +
-      "NTENANCE\020\024\022 \n\034AUDIT_ACTION_INTEGRITY_CHE" +
-      "CK\020\025\022\030\n\024AUDIT_ACTION_RESTORE\020\026\022\033\n\027AUDIT_" +
-      "ACTION_ADMINISTER\020\027*w\n\014AuditOutcome\022\035\n\031A" +
-      "UDIT_OUTCOME_UNSPECIFIED\020\000\022\024\n\020AUDIT_OUTC" +
-      "OME_OK\020\001\022\030\n\024AUDIT_OUTCOME_DENIED\020\002\022\030\n\024AU" +
-      "DIT_OUTCOME_FAILED\020\003*\204\001\n\tActorKind\022\032\n\026AC" +
-      "TOR_KIND_UNSPECIFIED\020\000\022\026\n\022ACTOR_KIND_API" +
-      "_KEY\020\001\022\022\n\016ACTOR_KIND_JWT\020\002\022\026\n\022ACTOR_KIND" +
-      "_SERVICE\020\003\022\027\n\023ACTOR_KIND_OPERATOR\020\004*t\n\nU" +
-      "seOutcome\022\033\n\027USE_OUTCOME_UNSPECIFIED\020\000\022\027" +
-      "\n\023USE_OUTCOME_HELPFUL\020\001\022\027\n\023USE_OUTCOME_N" +
-      "EUTRAL\020\002\022\027\n\023USE_OUTCOME_HARMFUL\020\003*\323\002\n\021Ad" +
-      "ministrativeAct\022\"\n\036ADMINISTRATIVE_ACT_UN" +
-      "SPECIFIED\020\000\022%\n!ADMINISTRATIVE_ACT_TENANT" +
-      "_CREATED\020\001\022&\n\"ADMINISTRATIVE_ACT_API_KEY" +
-      "_CREATED\020\002\022&\n\"ADMINISTRATIVE_ACT_API_KEY" +
-      "_REVOKED\020\003\022+\n\'ADMINISTRATIVE_ACT_MASTER_" +
-      "KEY_REWRAPPED\020\004\022)\n%ADMINISTRATIVE_ACT_MA" +
-      "STER_KEY_RETIRED\020\005\022&\n\"ADMINISTRATIVE_ACT" +
-      "_SETTING_CHANGED\020\006\022#\n\037ADMINISTRATIVE_ACT" +
-      "_VIEW_CHANGED\020\0072\270\001\n\014AuditService\022O\n\tGetR" +
-      "ecall\022\035.muniment.v1.GetRecallRequest\032\036.m" +
-      "uniment.v1.GetRecallResponse\"\003\220\002\001\022W\n\013Exp" +
-      "ortAudit\022\037.muniment.v1.ExportAuditReques" +
-      "t\032 .muniment.v1.ExportAuditResponse\"\003\220\002\001" +
-      "0\001Bj\n\017dev.muniment.v1B\nAuditProtoP\001\242\002\003MX" +
-      "X\252\002\013Muniment.V1\312\002\013Muniment\\V1\342\002\027Muniment" +
-      "\\V1\\GPBMetadata\352\002\014Muniment::V1b\006proto3"
+      "dMemoryId\022\022\n\004rule\030\010 \001(\tR\004rule\0224\n\010finding" +
+      "s\030\t \003(\0132\030.muniment.v1.GateFindingR\010findi" +
+      "ngs\022G\n\022importance_factors\030\n \003(\0132\030.munime" +
+      "nt.v1.ScoreFactorR\021importanceFactors\"A\n\r" +
+      "MemoryWritten\0220\n\005items\030\001 \003(\0132\032.muniment." +
+      "v1.WrittenMemoryR\005items\"\205\001\n\020MemorySupers" +
+      "eded\022\033\n\tmemory_id\030\001 \001(\tR\010memoryId\022\032\n\010rev" +
+      "ision\030\002 \001(\003R\010revision\0228\n\tsuccessor\030\003 \001(\013" +
+      "2\032.muniment.v1.WrittenMemoryR\tsuccessor\"" +
+      "\275\002\n\014MemoryErased\022\035\n\nerasure_id\030\001 \001(\tR\ter" +
+      "asureId\022?\n\013target_kind\030\002 \001(\0162\036.muniment." +
+      "v1.ErasureTargetKindR\ntargetKind\0222\n\006reas" +
+      "on\030\003 \001(\0162\032.muniment.v1.ErasureReasonR\006re" +
+      "ason\022\037\n\013reason_code\030\004 \001(\tR\nreasonCode\0222\n" +
+      "\006counts\030\005 \001(\0132\032.muniment.v1.ErasureCount" +
+      "sR\006counts\022%\n\016keys_destroyed\030\006 \001(\005R\rkeysD" +
+      "estroyed\022\035\n\nmemory_ids\030\007 \003(\tR\tmemoryIds\"" +
+      "\365\001\n\016RecalledMemory\022\033\n\tmemory_id\030\001 \001(\tR\010m" +
+      "emoryId\022\032\n\010revision\030\002 \001(\003R\010revision\022\022\n\004r" +
+      "ank\030\003 \001(\005R\004rank\022\024\n\005score\030\004 \001(\001R\005score\022\026\n" +
+      "\006packed\030\005 \001(\010R\006packed\0224\n\nleg_scores\030\006 \003(" +
+      "\0132\025.muniment.v1.LegScoreR\tlegScores\0222\n\007f" +
+      "actors\030\007 \003(\0132\030.muniment.v1.ScoreFactorR\007" +
+      "factors\"\374\004\n\020MemoriesRecalled\022\033\n\trecall_i" +
+      "d\030\001 \001(\tR\010recallId\0227\n\010memories\030\002 \003(\0132\033.mu" +
+      "niment.v1.RecalledMemoryR\010memories\022/\n\010le" +
+      "ft_out\030\003 \003(\0132\024.muniment.v1.LeftOutR\007left" +
+      "Out\0224\n\010degraded\030\004 \003(\0132\030.muniment.v1.Degr" +
+      "adationR\010degraded\0223\n\026seal_broken_memory_" +
+      "ids\030\005 \003(\tR\023sealBrokenMemoryIds\022,\n\022no_rel" +
+      "evant_memory\030\006 \001(\010R\020noRelevantMemory\022\024\n\005" +
+      "limit\030\n \001(\005R\005limit\022\033\n\tmin_score\030\013 \001(\001R\010m" +
+      "inScore\022!\n\014token_budget\030\014 \001(\005R\013tokenBudg" +
+      "et\022#\n\rpacked_tokens\030\r \001(\005R\014packedTokens\022" +
+      "\034\n\ttokenizer\030\016 \001(\tR\ttokenizer\022\'\n\017embeddi" +
+      "ng_model\030\017 \001(\tR\016embeddingModel\0226\n\013near_m" +
+      "isses\030\020 \003(\0132\025.muniment.v1.NearMissR\nnear" +
+      "Misses\022+\n\006fusion\030\021 \001(\0162\023.muniment.v1.Fus" +
+      "ionR\006fusion\022!\n\014query_digest\030\024 \001(\014R\013query" +
+      "Digest\"\262\001\n\014MemoriesUsed\022\033\n\trecall_id\030\001 \001" +
+      "(\tR\010recallId\022\035\n\nmemory_ids\030\002 \003(\tR\tmemory" +
+      "Ids\0221\n\007outcome\030\003 \001(\0162\027.muniment.v1.UseOu" +
+      "tcomeR\007outcome\022\024\n\005model\030\004 \001(\tR\005model\022\035\n\n" +
+      "prompt_ref\030\005 \001(\tR\tpromptRef\"C\n\014MemoriesR" +
+      "ead\022\035\n\nmemory_ids\030\001 \003(\tR\tmemoryIds\022\024\n\005co" +
+      "unt\030\002 \001(\003R\005count\"F\n\014AccessDenied\022\026\n\006meth" +
+      "od\030\001 \001(\tR\006method\022\036\n\npermission\030\002 \001(\tR\npe" +
+      "rmission\"_\n\022IntegrityViolation\022\035\n\nmemory" +
+      "_ids\030\001 \003(\tR\tmemoryIds\022\024\n\005check\030\002 \001(\tR\005ch" +
+      "eck\022\024\n\005count\030\003 \001(\003R\005count\"\211\001\n\017RestoreDec" +
+      "lared\022+\n\021anchored_sequence\030\001 \001(\003R\020anchor" +
+      "edSequence\022+\n\021restored_sequence\030\002 \001(\003R\020r" +
+      "estoredSequence\022\034\n\treference\030\003 \001(\tR\trefe" +
+      "rence\"\260\004\n\014Administered\0220\n\003act\030\001 \001(\0162\036.mu" +
+      "niment.v1.AdministrativeActR\003act\022#\n\rcred" +
+      "ential_id\030\002 \001(\tR\014credentialId\022\033\n\tpublic_" +
+      "id\030\003 \001(\tR\010publicId\022 \n\013permissions\030\004 \003(\tR" +
+      "\013permissions\022:\n\014source_types\030\005 \003(\0162\027.mun" +
+      "iment.v1.SourceTypeR\013sourceTypes\0224\n\tmax_" +
+      "trust\030\006 \001(\0162\027.muniment.v1.TrustLevelR\010ma" +
+      "xTrust\022#\n\rsubject_bound\030\007 \001(\010R\014subjectBo" +
+      "und\022\024\n\005agent\030\010 \001(\tR\005agent\022;\n\013expire_time" +
+      "\030\t \001(\0132\032.google.protobuf.TimestampR\nexpi" +
+      "reTime\022\"\n\rmaster_key_id\030\n \001(\tR\013masterKey" +
+      "Id\022\030\n\007setting\030\013 \001(\tR\007setting\022\024\n\005value\030\014 " +
+      "\001(\tR\005value\022\'\n\017policy_revision\030\r \001(\003R\016pol" +
+      "icyRevision\022#\n\rpolicy_digest\030\016 \001(\014R\014poli" +
+      "cyDigest\"\210\002\n\024ConversationIngested\022\033\n\ting" +
+      "est_id\030\001 \001(\tR\010ingestId\022.\n\005state\030\002 \001(\0162\030." +
+      "muniment.v1.IngestStateR\005state\0220\n\005items\030" +
+      "\003 \003(\0132\032.muniment.v1.WrittenMemoryR\005items" +
+      "\0224\n\textractor\030\004 \001(\0162\026.muniment.v1.Extrac" +
+      "torR\textractor\022;\n\010fallback\030\005 \001(\0162\037.munim" +
+      "ent.v1.ExtractionFallbackR\010fallback\"z\n\017C" +
+      "orrectedMemory\022\033\n\tmemory_id\030\001 \001(\tR\010memor" +
+      "yId\022\032\n\010revision\030\002 \001(\003R\010revision\022.\n\005state" +
+      "\030\003 \001(\0162\030.muniment.v1.MemoryStateR\005state\"" +
+      "w\n\021MemoriesCorrected\0228\n\010memories\030\001 \003(\0132\034" +
+      ".muniment.v1.CorrectedMemoryR\010memories\022(" +
+      "\n\020write_request_id\030\002 \001(\tR\016writeRequestId" +
+      "\"\342\001\n\rReviewDecided\022\033\n\tmemory_id\030\001 \001(\tR\010m" +
+      "emoryId\022\032\n\010revision\030\002 \001(\003R\010revision\0227\n\010d" +
+      "ecision\030\003 \001(\0162\033.muniment.v1.ReviewDecisi" +
+      "onR\010decision\0220\n\024superseded_memory_id\030\004 \001" +
+      "(\tR\022supersededMemoryId\022-\n\005trust\030\005 \001(\0162\027." +
+      "muniment.v1.TrustLevelR\005trust\"\317\001\n\016Consen" +
+      "tChanged\022/\n\005level\030\001 \001(\0162\031.muniment.v1.Co" +
+      "nsentLevelR\005level\022@\n\017necessary_kinds\030\002 \003" +
+      "(\0162\027.muniment.v1.MemoryKindR\016necessaryKi" +
+      "nds\022+\n\021session_forgotten\030\003 \001(\010R\020sessionF" +
+      "orgotten\022\035\n\nerasure_id\030\004 \001(\tR\terasureId\"" +
+      "\236\014\n\nAuditEvent\022\031\n\010event_id\030\001 \001(\tR\007eventI" +
+      "d\0229\n\nevent_time\030\002 \001(\0132\032.google.protobuf." +
+      "TimestampR\teventTime\0220\n\006action\030\003 \001(\0162\030.m" +
+      "uniment.v1.AuditActionR\006action\0223\n\007outcom" +
+      "e\030\004 \001(\0162\031.muniment.v1.AuditOutcomeR\007outc" +
+      "ome\0220\n\006reason\030\005 \001(\0162\030.muniment.v1.ErrorR" +
+      "easonR\006reason\022(\n\005actor\030\006 \001(\0132\022.muniment." +
+      "v1.ActorR\005actor\022(\n\005scope\030\n \001(\0132\022.munimen" +
+      "t.v1.ScopeR\005scope\022\031\n\010scope_id\030\013 \001(\tR\007sco" +
+      "peId\022\031\n\010trace_id\030\024 \001(\tR\007traceId\022\027\n\007span_" +
+      "id\030\025 \001(\tR\006spanId\022\035\n\nrequest_id\030\026 \001(\tR\tre" +
+      "questId\022\032\n\010sequence\030\036 \001(\003R\010sequence\022\026\n\006d" +
+      "igest\030\037 \001(\014R\006digest\022\037\n\013prev_digest\030  \001(\014" +
+      "R\nprevDigest\022C\n\016memory_written\030( \001(\0132\032.m" +
+      "uniment.v1.MemoryWrittenH\000R\rmemoryWritte" +
+      "n\022L\n\021memory_superseded\030) \001(\0132\035.muniment." +
+      "v1.MemorySupersededH\000R\020memorySuperseded\022" +
+      "@\n\rmemory_erased\030* \001(\0132\031.muniment.v1.Mem" +
+      "oryErasedH\000R\014memoryErased\022L\n\021memories_re" +
+      "called\030+ \001(\0132\035.muniment.v1.MemoriesRecal" +
+      "ledH\000R\020memoriesRecalled\022@\n\rmemories_used" +
+      "\030, \001(\0132\031.muniment.v1.MemoriesUsedH\000R\014mem" +
+      "oriesUsed\022@\n\rmemories_read\030- \001(\0132\031.munim" +
+      "ent.v1.MemoriesReadH\000R\014memoriesRead\022@\n\ra" +
+      "ccess_denied\030. \001(\0132\031.muniment.v1.AccessD" +
+      "eniedH\000R\014accessDenied\022R\n\023integrity_viola" +
+      "tion\030/ \001(\0132\037.muniment.v1.IntegrityViolat" +
+      "ionH\000R\022integrityViolation\022I\n\020restore_dec" +
+      "lared\0300 \001(\0132\034.muniment.v1.RestoreDeclare" +
+      "dH\000R\017restoreDeclared\022?\n\014administered\0301 \001" +
+      "(\0132\031.muniment.v1.AdministeredH\000R\014adminis" +
+      "tered\022X\n\025conversation_ingested\0302 \001(\0132!.m" +
+      "uniment.v1.ConversationIngestedH\000R\024conve" +
+      "rsationIngested\022O\n\022memories_corrected\0303 " +
+      "\001(\0132\036.muniment.v1.MemoriesCorrectedH\000R\021m" +
+      "emoriesCorrected\022C\n\016review_decided\0304 \001(\013" +
+      "2\032.muniment.v1.ReviewDecidedH\000R\rreviewDe" +
+      "cided\022F\n\017consent_changed\0305 \001(\0132\033.munimen" +
+      "t.v1.ConsentChangedH\000R\016consentChangedB\t\n" +
+      "\007details\"\210\003\n\013AuditFilter\022\033\n\tmemory_id\030\001 " +
+      "\001(\tR\010memoryId\022(\n\005scope\030\002 \001(\0132\022.muniment." +
+      "v1.ScopeR\005scope\022\033\n\trecall_id\030\003 \001(\tR\010reca" +
+      "llId\022\031\n\010trace_id\030\004 \001(\tR\007traceId\022\034\n\tprinc" +
+      "ipal\030\n \001(\tR\tprincipal\0222\n\007actions\030\013 \003(\0162\030" +
+      ".muniment.v1.AuditActionR\007actions\0225\n\010out" +
+      "comes\030\014 \003(\0162\031.muniment.v1.AuditOutcomeR\010" +
+      "outcomes\022:\n\014source_types\030\r \003(\0162\027.munimen" +
+      "t.v1.SourceTypeR\013sourceTypes\0225\n\nevent_ti" +
+      "me\030\024 \001(\0132\026.muniment.v1.TimeRangeR\teventT" +
+      "ime\"\274\001\n\tUseReport\022\031\n\010event_id\030\001 \001(\tR\007eve" +
+      "ntId\022;\n\013report_time\030\002 \001(\0132\032.google.proto" +
+      "buf.TimestampR\nreportTime\022(\n\005actor\030\003 \001(\013" +
+      "2\022.muniment.v1.ActorR\005actor\022-\n\004used\030\004 \001(" +
+      "\0132\031.muniment.v1.MemoriesUsedR\004used\"\247\003\n\rR" +
+      "ecallReceipt\022\033\n\trecall_id\030\001 \001(\tR\010recallI" +
+      "d\022;\n\013recall_time\030\002 \001(\0132\032.google.protobuf" +
+      ".TimestampR\nrecallTime\022(\n\005actor\030\003 \001(\0132\022." +
+      "muniment.v1.ActorR\005actor\022(\n\005scope\030\004 \001(\0132" +
+      "\022.muniment.v1.ScopeR\005scope\022\031\n\010trace_id\030\005" +
+      " \001(\tR\007traceId\022\027\n\007span_id\030\006 \001(\tR\006spanId\0229" +
+      "\n\010recalled\030\n \001(\0132\035.muniment.v1.MemoriesR" +
+      "ecalledR\010recalled\022*\n\004uses\030\024 \003(\0132\026.munime" +
+      "nt.v1.UseReportR\004uses\022\031\n\010event_id\030\036 \001(\tR" +
+      "\007eventId\022\032\n\010sequence\030\037 \001(\003R\010sequence\022\026\n\006" +
+      "digest\030  \001(\014R\006digest\"\351\001\n\017AuditCheckpoint" +
+      "\022\032\n\010sequence\030\001 \001(\003R\010sequence\022\026\n\006digest\030\002" +
+      " \001(\014R\006digest\022;\n\013create_time\030\003 \001(\0132\032.goog" +
+      "le.protobuf.TimestampR\ncreateTime\022$\n\016sig" +
+      "ning_key_id\030\004 \001(\tR\014signingKeyId\022\034\n\tsigna" +
+      "ture\030\005 \001(\014R\tsignature\022!\n\014signed_bytes\030\006 " +
+      "\001(\014R\013signedBytes\"o\n\nSigningKey\022$\n\016signin" +
+      "g_key_id\030\001 \001(\tR\014signingKeyId\022\034\n\talgorith" +
+      "m\030\002 \001(\tR\talgorithm\022\035\n\npublic_key\030\003 \001(\014R\t" +
+      "publicKey\"\236\002\n\014ExportHeader\022%\n\016format_ver" +
+      "sion\030\001 \001(\005R\rformatVersion\022\026\n\006tenant\030\002 \001(" +
+      "\tR\006tenant\022\033\n\ttenant_id\030\003 \001(\tR\010tenantId\022%" +
+      "\n\016first_sequence\030\004 \001(\003R\rfirstSequence\022#\n" +
+      "\rlast_sequence\030\005 \001(\003R\014lastSequence\022*\n\021fi" +
+      "rst_prev_digest\030\006 \001(\014R\017firstPrevDigest\022:" +
+      "\n\014signing_keys\030\007 \003(\0132\027.muniment.v1.Signi" +
+      "ngKeyR\013signingKeys\"\250\001\n\rExportedEvent\022\032\n\010" +
+      "sequence\030\001 \001(\003R\010sequence\022\031\n\010event_id\030\002 \001" +
+      "(\tR\007eventId\022\'\n\017canonical_bytes\030\003 \001(\014R\016ca" +
+      "nonicalBytes\022\037\n\013prev_digest\030\004 \001(\014R\nprevD" +
+      "igest\022\026\n\006digest\030\005 \001(\014R\006digest\"D\n\016Exporte" +
+      "dEvents\0222\n\006events\030\001 \003(\0132\032.muniment.v1.Ex" +
+      "portedEventR\006events\"\237\001\n\rExportTrailer\022\037\n" +
+      "\013event_count\030\001 \001(\003R\neventCount\022#\n\rlast_s" +
+      "equence\030\002 \001(\003R\014lastSequence\022\037\n\013last_dige" +
+      "st\030\003 \001(\014R\nlastDigest\022\'\n\017unchained_count\030" +
+      "\004 \001(\003R\016unchainedCount\"/\n\020GetRecallReques" +
+      "t\022\033\n\trecall_id\030\001 \001(\tR\010recallId\"I\n\021GetRec" +
+      "allResponse\0224\n\007receipt\030\001 \001(\0132\032.muniment." +
+      "v1.RecallReceiptR\007receipt\"\206\001\n\022ExportAudi" +
+      "tRequest\022(\n\rfrom_sequence\030\001 \001(\003H\000R\014fromS" +
+      "equence\210\001\001\022$\n\013to_sequence\030\002 \001(\003H\001R\ntoSeq" +
+      "uence\210\001\001B\020\n\016_from_sequenceB\016\n\014_to_sequen" +
+      "ce\"\201\002\n\023ExportAuditResponse\0223\n\006header\030\001 \001" +
+      "(\0132\031.muniment.v1.ExportHeaderH\000R\006header\022" +
+      "5\n\006events\030\002 \001(\0132\033.muniment.v1.ExportedEv" +
+      "entsH\000R\006events\022>\n\ncheckpoint\030\003 \001(\0132\034.mun" +
+      "iment.v1.AuditCheckpointH\000R\ncheckpoint\0226" +
+      "\n\007trailer\030\004 \001(\0132\032.muniment.v1.ExportTrai" +
+      "lerH\000R\007trailerB\006\n\004part*\321\005\n\013AuditAction\022\034" +
+      "\n\030AUDIT_ACTION_UNSPECIFIED\020\000\022\026\n\022AUDIT_AC" +
+      "TION_WRITE\020\001\022\032\n\026AUDIT_ACTION_SUPERSEDE\020\002" +
+      "\022\026\n\022AUDIT_ACTION_ERASE\020\003\022\027\n\023AUDIT_ACTION" +
+      "_RECALL\020\004\022\033\n\027AUDIT_ACTION_REPORT_USE\020\005\022\033" +
+      "\n\027AUDIT_ACTION_GET_MEMORY\020\006\022\036\n\032AUDIT_ACT" +
+      "ION_LIST_MEMORIES\020\007\022\034\n\030AUDIT_ACTION_GET_" +
+      "ERASURE\020\010\022\033\n\027AUDIT_ACTION_READ_AUDIT\020\t\022\027" +
+      "\n\023AUDIT_ACTION_INGEST\020\n\022\037\n\033AUDIT_ACTION_" +
+      "RESTORE_MEMORY\020\013\022\030\n\024AUDIT_ACTION_RETRACT" +
+      "\020\014\022\033\n\027AUDIT_ACTION_UNDO_WRITE\020\r\022\036\n\032AUDIT" +
+      "_ACTION_DECIDE_REVIEW\020\016\022\035\n\031AUDIT_ACTION_" +
+      "LIST_REVIEWS\020\017\022\034\n\030AUDIT_ACTION_SET_CONSE" +
+      "NT\020\020\022!\n\035AUDIT_ACTION_DESCRIBE_SUBJECT\020\021\022" +
+      " \n\034AUDIT_ACTION_EXPORT_MEMORIES\020\022\022 \n\034AUD" +
+      "IT_ACTION_IMPORT_MEMORIES\020\023\022\034\n\030AUDIT_ACT" +
+      "ION_MAINTENANCE\020\024\022 \n\034AUDIT_ACTION_INTEGR" +
+      "ITY_CHECK\020\025\022\030\n\024AUDIT_ACTION_RESTORE\020\026\022\033\n" +
+      "\027AUDIT_ACTION_ADMINISTER\020\027*w\n\014AuditOutco" +
+      "me\022\035\n\031AUDIT_OUTCOME_UNSPECIFIED\020\000\022\024\n\020AUD" +
+      "IT_OUTCOME_OK\020\001\022\030\n\024AUDIT_OUTCOME_DENIED\020" +
+      "\002\022\030\n\024AUDIT_OUTCOME_FAILED\020\003*\204\001\n\tActorKin" +
+      "d\022\032\n\026ACTOR_KIND_UNSPECIFIED\020\000\022\026\n\022ACTOR_K" +
+      "IND_API_KEY\020\001\022\022\n\016ACTOR_KIND_JWT\020\002\022\026\n\022ACT" +
+      "OR_KIND_SERVICE\020\003\022\027\n\023ACTOR_KIND_OPERATOR" +
+      "\020\004*t\n\nUseOutcome\022\033\n\027USE_OUTCOME_UNSPECIF" +
+      "IED\020\000\022\027\n\023USE_OUTCOME_HELPFUL\020\001\022\027\n\023USE_OU" +
+      "TCOME_NEUTRAL\020\002\022\027\n\023USE_OUTCOME_HARMFUL\020\003" +
+      "*\323\002\n\021AdministrativeAct\022\"\n\036ADMINISTRATIVE" +
+      "_ACT_UNSPECIFIED\020\000\022%\n!ADMINISTRATIVE_ACT" +
+      "_TENANT_CREATED\020\001\022&\n\"ADMINISTRATIVE_ACT_" +
+      "API_KEY_CREATED\020\002\022&\n\"ADMINISTRATIVE_ACT_" +
+      "API_KEY_REVOKED\020\003\022+\n\'ADMINISTRATIVE_ACT_" +
+      "MASTER_KEY_REWRAPPED\020\004\022)\n%ADMINISTRATIVE" +
+      "_ACT_MASTER_KEY_RETIRED\020\005\022&\n\"ADMINISTRAT" +
+      "IVE_ACT_SETTING_CHANGED\020\006\022#\n\037ADMINISTRAT" +
+      "IVE_ACT_VIEW_CHANGED\020\0072\270\001\n\014AuditService\022" +
+      "O\n\tGetRecall\022\035.muniment.v1.GetRecallRequ" +
+      "est\032\036.muniment.v1.GetRecallResponse\"\003\220\002\001" +
+      "\022W\n\013ExportAudit\022\037.muniment.v1.ExportAudi" +
+      "tRequest\032 .muniment.v1.ExportAuditRespon" +
+      "se\"\003\220\002\0010\001Bj\n\017dev.muniment.v1B\nAuditProto" +
+      "P\001\242\002\003MXX\252\002\013Muniment.V1\312\002\013Muniment\\V1\342\002\027M" +
+      "uniment\\V1\\GPBMetadata\352\002\014Muniment::V1b\006p" +
+      "roto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -475,7 +479,7 @@ public final class AuditProto {
     internal_static_muniment_v1_WrittenMemory_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_muniment_v1_WrittenMemory_descriptor,
-        new java.lang.String[] { "MemoryId", "Revision", "Outcome", "Kind", "SourceType", "Trust", "SupersededMemoryId", "Rule", });
+        new java.lang.String[] { "MemoryId", "Revision", "Outcome", "Kind", "SourceType", "Trust", "SupersededMemoryId", "Rule", "Findings", "ImportanceFactors", });
     internal_static_muniment_v1_MemoryWritten_descriptor =
       getDescriptor().getMessageTypes().get(2);
     internal_static_muniment_v1_MemoryWritten_fieldAccessorTable = new

@@ -39,6 +39,8 @@ private static final long serialVersionUID = 0L;
     trust_ = 0;
     supersededMemoryId_ = "";
     rule_ = "";
+    findings_ = java.util.Collections.emptyList();
+    importanceFactors_ = java.util.Collections.emptyList();
   }
 
   public static final com.google.protobuf.Descriptors.Descriptor
@@ -314,6 +316,128 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int FINDINGS_FIELD_NUMBER = 9;
+  @SuppressWarnings("serial")
+  private java.util.List<dev.muniment.v1.GateFinding> findings_;
+  /**
+   * <pre>
+   * What the gates found, whatever was done about it.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<dev.muniment.v1.GateFinding> getFindingsList() {
+    return findings_;
+  }
+  /**
+   * <pre>
+   * What the gates found, whatever was done about it.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends dev.muniment.v1.GateFindingOrBuilder> 
+      getFindingsOrBuilderList() {
+    return findings_;
+  }
+  /**
+   * <pre>
+   * What the gates found, whatever was done about it.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+   */
+  @java.lang.Override
+  public int getFindingsCount() {
+    return findings_.size();
+  }
+  /**
+   * <pre>
+   * What the gates found, whatever was done about it.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+   */
+  @java.lang.Override
+  public dev.muniment.v1.GateFinding getFindings(int index) {
+    return findings_.get(index);
+  }
+  /**
+   * <pre>
+   * What the gates found, whatever was done about it.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+   */
+  @java.lang.Override
+  public dev.muniment.v1.GateFindingOrBuilder getFindingsOrBuilder(
+      int index) {
+    return findings_.get(index);
+  }
+
+  public static final int IMPORTANCE_FACTORS_FIELD_NUMBER = 10;
+  @SuppressWarnings("serial")
+  private java.util.List<dev.muniment.v1.ScoreFactor> importanceFactors_;
+  /**
+   * <pre>
+   * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<dev.muniment.v1.ScoreFactor> getImportanceFactorsList() {
+    return importanceFactors_;
+  }
+  /**
+   * <pre>
+   * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+   */
+  @java.lang.Override
+  public java.util.List<? extends dev.muniment.v1.ScoreFactorOrBuilder> 
+      getImportanceFactorsOrBuilderList() {
+    return importanceFactors_;
+  }
+  /**
+   * <pre>
+   * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+   */
+  @java.lang.Override
+  public int getImportanceFactorsCount() {
+    return importanceFactors_.size();
+  }
+  /**
+   * <pre>
+   * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+   */
+  @java.lang.Override
+  public dev.muniment.v1.ScoreFactor getImportanceFactors(int index) {
+    return importanceFactors_.get(index);
+  }
+  /**
+   * <pre>
+   * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+   */
+  @java.lang.Override
+  public dev.muniment.v1.ScoreFactorOrBuilder getImportanceFactorsOrBuilder(
+      int index) {
+    return importanceFactors_.get(index);
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -351,6 +475,12 @@ private static final long serialVersionUID = 0L;
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(rule_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 8, rule_);
+    }
+    for (int i = 0; i < findings_.size(); i++) {
+      output.writeMessage(9, findings_.get(i));
+    }
+    for (int i = 0; i < importanceFactors_.size(); i++) {
+      output.writeMessage(10, importanceFactors_.get(i));
     }
     getUnknownFields().writeTo(output);
   }
@@ -390,6 +520,14 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(rule_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(8, rule_);
     }
+    for (int i = 0; i < findings_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(9, findings_.get(i));
+    }
+    for (int i = 0; i < importanceFactors_.size(); i++) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(10, importanceFactors_.get(i));
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -417,6 +555,10 @@ private static final long serialVersionUID = 0L;
         .equals(other.getSupersededMemoryId())) return false;
     if (!getRule()
         .equals(other.getRule())) return false;
+    if (!getFindingsList()
+        .equals(other.getFindingsList())) return false;
+    if (!getImportanceFactorsList()
+        .equals(other.getImportanceFactorsList())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -445,6 +587,14 @@ private static final long serialVersionUID = 0L;
     hash = (53 * hash) + getSupersededMemoryId().hashCode();
     hash = (37 * hash) + RULE_FIELD_NUMBER;
     hash = (53 * hash) + getRule().hashCode();
+    if (getFindingsCount() > 0) {
+      hash = (37 * hash) + FINDINGS_FIELD_NUMBER;
+      hash = (53 * hash) + getFindingsList().hashCode();
+    }
+    if (getImportanceFactorsCount() > 0) {
+      hash = (37 * hash) + IMPORTANCE_FACTORS_FIELD_NUMBER;
+      hash = (53 * hash) + getImportanceFactorsList().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -588,6 +738,20 @@ private static final long serialVersionUID = 0L;
       trust_ = 0;
       supersededMemoryId_ = "";
       rule_ = "";
+      if (findingsBuilder_ == null) {
+        findings_ = java.util.Collections.emptyList();
+      } else {
+        findings_ = null;
+        findingsBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000100);
+      if (importanceFactorsBuilder_ == null) {
+        importanceFactors_ = java.util.Collections.emptyList();
+      } else {
+        importanceFactors_ = null;
+        importanceFactorsBuilder_.clear();
+      }
+      bitField0_ = (bitField0_ & ~0x00000200);
       return this;
     }
 
@@ -614,9 +778,31 @@ private static final long serialVersionUID = 0L;
     @java.lang.Override
     public dev.muniment.v1.WrittenMemory buildPartial() {
       dev.muniment.v1.WrittenMemory result = new dev.muniment.v1.WrittenMemory(this);
+      buildPartialRepeatedFields(result);
       if (bitField0_ != 0) { buildPartial0(result); }
       onBuilt();
       return result;
+    }
+
+    private void buildPartialRepeatedFields(dev.muniment.v1.WrittenMemory result) {
+      if (findingsBuilder_ == null) {
+        if (((bitField0_ & 0x00000100) != 0)) {
+          findings_ = java.util.Collections.unmodifiableList(findings_);
+          bitField0_ = (bitField0_ & ~0x00000100);
+        }
+        result.findings_ = findings_;
+      } else {
+        result.findings_ = findingsBuilder_.build();
+      }
+      if (importanceFactorsBuilder_ == null) {
+        if (((bitField0_ & 0x00000200) != 0)) {
+          importanceFactors_ = java.util.Collections.unmodifiableList(importanceFactors_);
+          bitField0_ = (bitField0_ & ~0x00000200);
+        }
+        result.importanceFactors_ = importanceFactors_;
+      } else {
+        result.importanceFactors_ = importanceFactorsBuilder_.build();
+      }
     }
 
     private void buildPartial0(dev.muniment.v1.WrittenMemory result) {
@@ -689,6 +875,58 @@ private static final long serialVersionUID = 0L;
         bitField0_ |= 0x00000080;
         onChanged();
       }
+      if (findingsBuilder_ == null) {
+        if (!other.findings_.isEmpty()) {
+          if (findings_.isEmpty()) {
+            findings_ = other.findings_;
+            bitField0_ = (bitField0_ & ~0x00000100);
+          } else {
+            ensureFindingsIsMutable();
+            findings_.addAll(other.findings_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.findings_.isEmpty()) {
+          if (findingsBuilder_.isEmpty()) {
+            findingsBuilder_.dispose();
+            findingsBuilder_ = null;
+            findings_ = other.findings_;
+            bitField0_ = (bitField0_ & ~0x00000100);
+            findingsBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetFindingsFieldBuilder() : null;
+          } else {
+            findingsBuilder_.addAllMessages(other.findings_);
+          }
+        }
+      }
+      if (importanceFactorsBuilder_ == null) {
+        if (!other.importanceFactors_.isEmpty()) {
+          if (importanceFactors_.isEmpty()) {
+            importanceFactors_ = other.importanceFactors_;
+            bitField0_ = (bitField0_ & ~0x00000200);
+          } else {
+            ensureImportanceFactorsIsMutable();
+            importanceFactors_.addAll(other.importanceFactors_);
+          }
+          onChanged();
+        }
+      } else {
+        if (!other.importanceFactors_.isEmpty()) {
+          if (importanceFactorsBuilder_.isEmpty()) {
+            importanceFactorsBuilder_.dispose();
+            importanceFactorsBuilder_ = null;
+            importanceFactors_ = other.importanceFactors_;
+            bitField0_ = (bitField0_ & ~0x00000200);
+            importanceFactorsBuilder_ = 
+              com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
+                 internalGetImportanceFactorsFieldBuilder() : null;
+          } else {
+            importanceFactorsBuilder_.addAllMessages(other.importanceFactors_);
+          }
+        }
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -755,6 +993,32 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000080;
               break;
             } // case 66
+            case 74: {
+              dev.muniment.v1.GateFinding m =
+                  input.readMessage(
+                      dev.muniment.v1.GateFinding.parser(),
+                      extensionRegistry);
+              if (findingsBuilder_ == null) {
+                ensureFindingsIsMutable();
+                findings_.add(m);
+              } else {
+                findingsBuilder_.addMessage(m);
+              }
+              break;
+            } // case 74
+            case 82: {
+              dev.muniment.v1.ScoreFactor m =
+                  input.readMessage(
+                      dev.muniment.v1.ScoreFactor.parser(),
+                      extensionRegistry);
+              if (importanceFactorsBuilder_ == null) {
+                ensureImportanceFactorsIsMutable();
+                importanceFactors_.add(m);
+              } else {
+                importanceFactorsBuilder_.addMessage(m);
+              }
+              break;
+            } // case 82
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1374,6 +1638,630 @@ private static final long serialVersionUID = 0L;
       bitField0_ |= 0x00000080;
       onChanged();
       return this;
+    }
+
+    private java.util.List<dev.muniment.v1.GateFinding> findings_ =
+      java.util.Collections.emptyList();
+    private void ensureFindingsIsMutable() {
+      if (!((bitField0_ & 0x00000100) != 0)) {
+        findings_ = new java.util.ArrayList<dev.muniment.v1.GateFinding>(findings_);
+        bitField0_ |= 0x00000100;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        dev.muniment.v1.GateFinding, dev.muniment.v1.GateFinding.Builder, dev.muniment.v1.GateFindingOrBuilder> findingsBuilder_;
+
+    /**
+     * <pre>
+     * What the gates found, whatever was done about it.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+     */
+    public java.util.List<dev.muniment.v1.GateFinding> getFindingsList() {
+      if (findingsBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(findings_);
+      } else {
+        return findingsBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * What the gates found, whatever was done about it.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+     */
+    public int getFindingsCount() {
+      if (findingsBuilder_ == null) {
+        return findings_.size();
+      } else {
+        return findingsBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * What the gates found, whatever was done about it.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+     */
+    public dev.muniment.v1.GateFinding getFindings(int index) {
+      if (findingsBuilder_ == null) {
+        return findings_.get(index);
+      } else {
+        return findingsBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * What the gates found, whatever was done about it.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+     */
+    public Builder setFindings(
+        int index, dev.muniment.v1.GateFinding value) {
+      if (findingsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureFindingsIsMutable();
+        findings_.set(index, value);
+        onChanged();
+      } else {
+        findingsBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What the gates found, whatever was done about it.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+     */
+    public Builder setFindings(
+        int index, dev.muniment.v1.GateFinding.Builder builderForValue) {
+      if (findingsBuilder_ == null) {
+        ensureFindingsIsMutable();
+        findings_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        findingsBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What the gates found, whatever was done about it.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+     */
+    public Builder addFindings(dev.muniment.v1.GateFinding value) {
+      if (findingsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureFindingsIsMutable();
+        findings_.add(value);
+        onChanged();
+      } else {
+        findingsBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What the gates found, whatever was done about it.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+     */
+    public Builder addFindings(
+        int index, dev.muniment.v1.GateFinding value) {
+      if (findingsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureFindingsIsMutable();
+        findings_.add(index, value);
+        onChanged();
+      } else {
+        findingsBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What the gates found, whatever was done about it.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+     */
+    public Builder addFindings(
+        dev.muniment.v1.GateFinding.Builder builderForValue) {
+      if (findingsBuilder_ == null) {
+        ensureFindingsIsMutable();
+        findings_.add(builderForValue.build());
+        onChanged();
+      } else {
+        findingsBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What the gates found, whatever was done about it.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+     */
+    public Builder addFindings(
+        int index, dev.muniment.v1.GateFinding.Builder builderForValue) {
+      if (findingsBuilder_ == null) {
+        ensureFindingsIsMutable();
+        findings_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        findingsBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What the gates found, whatever was done about it.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+     */
+    public Builder addAllFindings(
+        java.lang.Iterable<? extends dev.muniment.v1.GateFinding> values) {
+      if (findingsBuilder_ == null) {
+        ensureFindingsIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, findings_);
+        onChanged();
+      } else {
+        findingsBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What the gates found, whatever was done about it.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+     */
+    public Builder clearFindings() {
+      if (findingsBuilder_ == null) {
+        findings_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000100);
+        onChanged();
+      } else {
+        findingsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What the gates found, whatever was done about it.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+     */
+    public Builder removeFindings(int index) {
+      if (findingsBuilder_ == null) {
+        ensureFindingsIsMutable();
+        findings_.remove(index);
+        onChanged();
+      } else {
+        findingsBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What the gates found, whatever was done about it.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+     */
+    public dev.muniment.v1.GateFinding.Builder getFindingsBuilder(
+        int index) {
+      return internalGetFindingsFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * What the gates found, whatever was done about it.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+     */
+    public dev.muniment.v1.GateFindingOrBuilder getFindingsOrBuilder(
+        int index) {
+      if (findingsBuilder_ == null) {
+        return findings_.get(index);  } else {
+        return findingsBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * What the gates found, whatever was done about it.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+     */
+    public java.util.List<? extends dev.muniment.v1.GateFindingOrBuilder> 
+         getFindingsOrBuilderList() {
+      if (findingsBuilder_ != null) {
+        return findingsBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(findings_);
+      }
+    }
+    /**
+     * <pre>
+     * What the gates found, whatever was done about it.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+     */
+    public dev.muniment.v1.GateFinding.Builder addFindingsBuilder() {
+      return internalGetFindingsFieldBuilder().addBuilder(
+          dev.muniment.v1.GateFinding.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * What the gates found, whatever was done about it.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+     */
+    public dev.muniment.v1.GateFinding.Builder addFindingsBuilder(
+        int index) {
+      return internalGetFindingsFieldBuilder().addBuilder(
+          index, dev.muniment.v1.GateFinding.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * What the gates found, whatever was done about it.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+     */
+    public java.util.List<dev.muniment.v1.GateFinding.Builder> 
+         getFindingsBuilderList() {
+      return internalGetFindingsFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        dev.muniment.v1.GateFinding, dev.muniment.v1.GateFinding.Builder, dev.muniment.v1.GateFindingOrBuilder> 
+        internalGetFindingsFieldBuilder() {
+      if (findingsBuilder_ == null) {
+        findingsBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            dev.muniment.v1.GateFinding, dev.muniment.v1.GateFinding.Builder, dev.muniment.v1.GateFindingOrBuilder>(
+                findings_,
+                ((bitField0_ & 0x00000100) != 0),
+                getParentForChildren(),
+                isClean());
+        findings_ = null;
+      }
+      return findingsBuilder_;
+    }
+
+    private java.util.List<dev.muniment.v1.ScoreFactor> importanceFactors_ =
+      java.util.Collections.emptyList();
+    private void ensureImportanceFactorsIsMutable() {
+      if (!((bitField0_ & 0x00000200) != 0)) {
+        importanceFactors_ = new java.util.ArrayList<dev.muniment.v1.ScoreFactor>(importanceFactors_);
+        bitField0_ |= 0x00000200;
+       }
+    }
+
+    private com.google.protobuf.RepeatedFieldBuilder<
+        dev.muniment.v1.ScoreFactor, dev.muniment.v1.ScoreFactor.Builder, dev.muniment.v1.ScoreFactorOrBuilder> importanceFactorsBuilder_;
+
+    /**
+     * <pre>
+     * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+     */
+    public java.util.List<dev.muniment.v1.ScoreFactor> getImportanceFactorsList() {
+      if (importanceFactorsBuilder_ == null) {
+        return java.util.Collections.unmodifiableList(importanceFactors_);
+      } else {
+        return importanceFactorsBuilder_.getMessageList();
+      }
+    }
+    /**
+     * <pre>
+     * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+     */
+    public int getImportanceFactorsCount() {
+      if (importanceFactorsBuilder_ == null) {
+        return importanceFactors_.size();
+      } else {
+        return importanceFactorsBuilder_.getCount();
+      }
+    }
+    /**
+     * <pre>
+     * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+     */
+    public dev.muniment.v1.ScoreFactor getImportanceFactors(int index) {
+      if (importanceFactorsBuilder_ == null) {
+        return importanceFactors_.get(index);
+      } else {
+        return importanceFactorsBuilder_.getMessage(index);
+      }
+    }
+    /**
+     * <pre>
+     * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+     */
+    public Builder setImportanceFactors(
+        int index, dev.muniment.v1.ScoreFactor value) {
+      if (importanceFactorsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureImportanceFactorsIsMutable();
+        importanceFactors_.set(index, value);
+        onChanged();
+      } else {
+        importanceFactorsBuilder_.setMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+     */
+    public Builder setImportanceFactors(
+        int index, dev.muniment.v1.ScoreFactor.Builder builderForValue) {
+      if (importanceFactorsBuilder_ == null) {
+        ensureImportanceFactorsIsMutable();
+        importanceFactors_.set(index, builderForValue.build());
+        onChanged();
+      } else {
+        importanceFactorsBuilder_.setMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+     */
+    public Builder addImportanceFactors(dev.muniment.v1.ScoreFactor value) {
+      if (importanceFactorsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureImportanceFactorsIsMutable();
+        importanceFactors_.add(value);
+        onChanged();
+      } else {
+        importanceFactorsBuilder_.addMessage(value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+     */
+    public Builder addImportanceFactors(
+        int index, dev.muniment.v1.ScoreFactor value) {
+      if (importanceFactorsBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        ensureImportanceFactorsIsMutable();
+        importanceFactors_.add(index, value);
+        onChanged();
+      } else {
+        importanceFactorsBuilder_.addMessage(index, value);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+     */
+    public Builder addImportanceFactors(
+        dev.muniment.v1.ScoreFactor.Builder builderForValue) {
+      if (importanceFactorsBuilder_ == null) {
+        ensureImportanceFactorsIsMutable();
+        importanceFactors_.add(builderForValue.build());
+        onChanged();
+      } else {
+        importanceFactorsBuilder_.addMessage(builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+     */
+    public Builder addImportanceFactors(
+        int index, dev.muniment.v1.ScoreFactor.Builder builderForValue) {
+      if (importanceFactorsBuilder_ == null) {
+        ensureImportanceFactorsIsMutable();
+        importanceFactors_.add(index, builderForValue.build());
+        onChanged();
+      } else {
+        importanceFactorsBuilder_.addMessage(index, builderForValue.build());
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+     */
+    public Builder addAllImportanceFactors(
+        java.lang.Iterable<? extends dev.muniment.v1.ScoreFactor> values) {
+      if (importanceFactorsBuilder_ == null) {
+        ensureImportanceFactorsIsMutable();
+        com.google.protobuf.AbstractMessageLite.Builder.addAll(
+            values, importanceFactors_);
+        onChanged();
+      } else {
+        importanceFactorsBuilder_.addAllMessages(values);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+     */
+    public Builder clearImportanceFactors() {
+      if (importanceFactorsBuilder_ == null) {
+        importanceFactors_ = java.util.Collections.emptyList();
+        bitField0_ = (bitField0_ & ~0x00000200);
+        onChanged();
+      } else {
+        importanceFactorsBuilder_.clear();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+     */
+    public Builder removeImportanceFactors(int index) {
+      if (importanceFactorsBuilder_ == null) {
+        ensureImportanceFactorsIsMutable();
+        importanceFactors_.remove(index);
+        onChanged();
+      } else {
+        importanceFactorsBuilder_.remove(index);
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+     */
+    public dev.muniment.v1.ScoreFactor.Builder getImportanceFactorsBuilder(
+        int index) {
+      return internalGetImportanceFactorsFieldBuilder().getBuilder(index);
+    }
+    /**
+     * <pre>
+     * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+     */
+    public dev.muniment.v1.ScoreFactorOrBuilder getImportanceFactorsOrBuilder(
+        int index) {
+      if (importanceFactorsBuilder_ == null) {
+        return importanceFactors_.get(index);  } else {
+        return importanceFactorsBuilder_.getMessageOrBuilder(index);
+      }
+    }
+    /**
+     * <pre>
+     * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+     */
+    public java.util.List<? extends dev.muniment.v1.ScoreFactorOrBuilder> 
+         getImportanceFactorsOrBuilderList() {
+      if (importanceFactorsBuilder_ != null) {
+        return importanceFactorsBuilder_.getMessageOrBuilderList();
+      } else {
+        return java.util.Collections.unmodifiableList(importanceFactors_);
+      }
+    }
+    /**
+     * <pre>
+     * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+     */
+    public dev.muniment.v1.ScoreFactor.Builder addImportanceFactorsBuilder() {
+      return internalGetImportanceFactorsFieldBuilder().addBuilder(
+          dev.muniment.v1.ScoreFactor.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+     */
+    public dev.muniment.v1.ScoreFactor.Builder addImportanceFactorsBuilder(
+        int index) {
+      return internalGetImportanceFactorsFieldBuilder().addBuilder(
+          index, dev.muniment.v1.ScoreFactor.getDefaultInstance());
+    }
+    /**
+     * <pre>
+     * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+     * </pre>
+     *
+     * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+     */
+    public java.util.List<dev.muniment.v1.ScoreFactor.Builder> 
+         getImportanceFactorsBuilderList() {
+      return internalGetImportanceFactorsFieldBuilder().getBuilderList();
+    }
+    private com.google.protobuf.RepeatedFieldBuilder<
+        dev.muniment.v1.ScoreFactor, dev.muniment.v1.ScoreFactor.Builder, dev.muniment.v1.ScoreFactorOrBuilder> 
+        internalGetImportanceFactorsFieldBuilder() {
+      if (importanceFactorsBuilder_ == null) {
+        importanceFactorsBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
+            dev.muniment.v1.ScoreFactor, dev.muniment.v1.ScoreFactor.Builder, dev.muniment.v1.ScoreFactorOrBuilder>(
+                importanceFactors_,
+                ((bitField0_ & 0x00000200) != 0),
+                getParentForChildren(),
+                isClean());
+        importanceFactors_ = null;
+      }
+      return importanceFactorsBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:muniment.v1.WrittenMemory)

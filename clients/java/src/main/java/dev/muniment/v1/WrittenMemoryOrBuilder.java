@@ -155,4 +155,92 @@ public interface WrittenMemoryOrBuilder extends
    */
   com.google.protobuf.ByteString
       getRuleBytes();
+
+  /**
+   * <pre>
+   * What the gates found, whatever was done about it.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+   */
+  java.util.List<dev.muniment.v1.GateFinding> 
+      getFindingsList();
+  /**
+   * <pre>
+   * What the gates found, whatever was done about it.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+   */
+  dev.muniment.v1.GateFinding getFindings(int index);
+  /**
+   * <pre>
+   * What the gates found, whatever was done about it.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+   */
+  int getFindingsCount();
+  /**
+   * <pre>
+   * What the gates found, whatever was done about it.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+   */
+  java.util.List<? extends dev.muniment.v1.GateFindingOrBuilder> 
+      getFindingsOrBuilderList();
+  /**
+   * <pre>
+   * What the gates found, whatever was done about it.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.GateFinding findings = 9 [json_name = "findings"];</code>
+   */
+  dev.muniment.v1.GateFindingOrBuilder getFindingsOrBuilder(
+      int index);
+
+  /**
+   * <pre>
+   * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+   */
+  java.util.List<dev.muniment.v1.ScoreFactor> 
+      getImportanceFactorsList();
+  /**
+   * <pre>
+   * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+   */
+  dev.muniment.v1.ScoreFactor getImportanceFactors(int index);
+  /**
+   * <pre>
+   * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+   */
+  int getImportanceFactorsCount();
+  /**
+   * <pre>
+   * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+   */
+  java.util.List<? extends dev.muniment.v1.ScoreFactorOrBuilder> 
+      getImportanceFactorsOrBuilderList();
+  /**
+   * <pre>
+   * The factors of the importance, of an item that was dropped for it; rounded to millionths.
+   * </pre>
+   *
+   * <code>repeated .muniment.v1.ScoreFactor importance_factors = 10 [json_name = "importanceFactors"];</code>
+   */
+  dev.muniment.v1.ScoreFactorOrBuilder getImportanceFactorsOrBuilder(
+      int index);
 }
