@@ -14,6 +14,7 @@ from muniment_server._gen.muniment.v1 import (
     memory_pb2,
     memory_service_pb2,
     recall_pb2,
+    write_pb2,
 )
 from muniment_server.application.erase import Receipt
 from muniment_server.application.recall import Degradation, LegScore, NearMiss, Ranked, Recalled

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import IntEnum
-from typing import Any
 from uuid import UUID
 
 from pgvector import HalfVector
@@ -23,8 +22,8 @@ from muniment_server.domain.errors import (
     Unimplemented,
 )
 from muniment_server.domain.ids import new_id
-from muniment_server.domain.model import Memory, MemoryFilter, RetrievalLeg, Scope
 from muniment_server.domain.importance import Factor
+from muniment_server.domain.model import Memory, MemoryFilter, RetrievalLeg, Scope
 from muniment_server.domain.packing import ESTIMATE, PackedContext, PackItem, PackRules, pack
 from muniment_server.domain.settings import TenantSettings
 from muniment_server.domain.statement import check_text
@@ -529,9 +528,7 @@ def _compose(
     ranked: list[Ranked] = []
     size = 0
     for candidate, content in choice.chosen:
-        memory = to_memory(
-            tenant_key, candidate.revision, command.scope.kind, command.scope.label, *content
-        )
+        memory = to_memory(tenant_key, candidate.revision, command.scope.kind, command.scope.label, *content)
         # A content may stand in the packed context as well.
         size += weight(memory) + len(content.text.encode())
         if ranked and size > MAX_ANSWER_BYTES:
