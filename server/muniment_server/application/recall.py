@@ -565,9 +565,10 @@ def _compose(
     leave(LeftOutReason.SEAL_BROKEN, len(broken))
     packed: PackedContext | None = None
     if command.token_budget is not None:
-        rules = PackRules(
-            settings.packing.pinned_share, settings.packing.reported_share, settings.packing.tail_ratio
-        )
+        shares = settings.packing
+        # Whoever says what is relevant to him gets all of it.
+        tail_ratio = shares.tail_ratio if command.min_score is None else 0.0
+        rules = PackRules(shares.pinned_share, shares.reported_share, tail_ratio)
         with pack_span(
             services.tokenizer.name, inputs=len(ranked), token_budget=command.token_budget
         ) as span:
