@@ -114,7 +114,11 @@ def prepare(
                     validity=item.validity,
                     expire_time=item.expire_time,
                     ttl=item.ttl,
-                    statement_hash=key.statement_hash(statement_form(item.content, item.speaker)),
+                    statement_hash=key.statement_hash(
+                        statement_form(
+                            item.content, item.speaker, turn_of(provenance.session, item.turn_number)
+                        )
+                    ),
                     content_ct=encrypt_content(key, memory_id, item.content, item.attributes, item.speaker),
                     frequencies=dict(zip(hashes, terms.frequencies.values(), strict=True)),
                     term_count=terms.length,
@@ -128,6 +132,11 @@ def prepare(
             )
         )
     return prepared
+
+
+def turn_of(session: str | None, number: int | None) -> tuple[str | None, int] | None:
+    """Which turn of which session a memory is, or None for one that is no numbered turn."""
+    return None if number is None else (session, number)
 
 
 def check_expiry(items: Sequence[NewMemory], now: datetime, path: str = "items[{}]") -> None:

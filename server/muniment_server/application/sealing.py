@@ -153,7 +153,7 @@ class ScopeChange:
     """
 
     def __init__(self, key: ScopeKey, tenant_id: UUID, scope: ScopeRow) -> None:
-        self._key = key
+        self.key = key
         self._tenant_id = tenant_id
         self.scope = scope
         self._digest = key.reveal_set(scope.set_digest, scope.set_count)
@@ -164,7 +164,7 @@ class ScopeChange:
         self, work: UnitOfWork, revisions: Sequence[Revision], frequencies: Mapping[UUID, Mapping[int, int]]
     ) -> list[Revision]:
         """Queue new memories and their postings; returns them sealed."""
-        made = [sealed(self._key, self._tenant_id, revision) for revision in revisions]
+        made = [sealed(self.key, self._tenant_id, revision) for revision in revisions]
         await insert_memories(work, made)
         live = [revision for revision in made if revision.state is MemoryState.ACTIVE]
         await index_tokens(
@@ -172,7 +172,7 @@ class ScopeChange:
             self.scope.scope_no,
             [(one.doc_no, frequencies[one.memory_id], one.term_count) for one in live],
         )
-        self._digest = self._digest.add(*(current_element(self._key, one.seal) for one in made))
+        self._digest = self._digest.add(*(current_element(self.key, one.seal) for one in made))
         self._live_count += len(live)
         self._live_terms += sum(revision.term_count for revision in live)
         return made
@@ -187,13 +187,13 @@ class ScopeChange:
 
         frequencies: token hash → frequency, of each memory that becomes ACTIVE.
         """
-        made = [(before, sealed(self._key, self._tenant_id, after)) for before, after in pairs]
+        made = [(before, sealed(self.key, self._tenant_id, after)) for before, after in pairs]
         for before, after in made:
             await change_memory(work, before, after)
-            self._digest = self._digest.remove(current_element(self._key, before.seal))
-            self._digest = self._digest.add(current_element(self._key, after.seal))
+            self._digest = self._digest.remove(current_element(self.key, before.seal))
+            self._digest = self._digest.add(current_element(self.key, after.seal))
             if after.revision != before.revision:
-                self._digest = self._digest.add(history_element(self._key, before.seal))
+                self._digest = self._digest.add(history_element(self.key, before.seal))
         retired = [
             before
             for before, after in made
@@ -223,12 +223,12 @@ class ScopeChange:
         rows: list[EmbeddingRow] = []
         waiting: dict[tuple[int, ...], list[WaitingRow]] = {}
         for revision, made in vectors:
-            rows += [embedding_row(self._key, self._tenant_id, revision, one) for one in made]
+            rows += [embedding_row(self.key, self._tenant_id, revision, one) for one in made]
             waiting.setdefault(tuple(one.model_no for one in made), []).append(
                 WaitingRow(
                     revision.doc_no,
                     revision.content_revision,
-                    waiting_seal(self._key, self._tenant_id, revision),
+                    waiting_seal(self.key, self._tenant_id, revision),
                 )
             )
         await insert_embeddings(work, self.scope.scope_no, rows)
@@ -238,8 +238,8 @@ class ScopeChange:
     def forget(self, current: Sequence[Revision], history_seals: Sequence[bytes]) -> None:
         """Take erased memories and their history out of statistics and digest."""
         self._digest = self._digest.remove(
-            *(current_element(self._key, revision.seal) for revision in current),
-            *(history_element(self._key, seal) for seal in history_seals),
+            *(current_element(self.key, revision.seal) for revision in current),
+            *(history_element(self.key, seal) for seal in history_seals),
         )
         live = [revision for revision in current if revision.state is MemoryState.ACTIVE]
         self._live_count -= len(live)
@@ -259,21 +259,21 @@ class ScopeChange:
         self._live_count = len(live)
         self._live_terms = sum(row["term_count"] or 0 for row in live)
         rest = SetDigest.of(
-            (history_element if row["history"] else current_element)(self._key, row["seal"] or b"")
+            (history_element if row["history"] else current_element)(self.key, row["seal"] or b"")
             for row in remaining
         )
         gone = SetDigest.of(
             (
-                *(current_element(self._key, revision.seal) for revision in erased),
-                *(history_element(self._key, seal) for seal in history_seals),
+                *(current_element(self.key, revision.seal) for revision in erased),
+                *(history_element(self.key, seal) for seal in history_seals),
             )
         )
         if self._digest in (rest, rest.combine(gone)):
             self._digest = rest
             return
         for revision in erased:
-            if self._digest.count and is_genuine(self._key, self._tenant_id, revision):
-                self._digest = self._digest.remove(current_element(self._key, revision.seal))
+            if self._digest.count and is_genuine(self.key, self._tenant_id, revision):
+                self._digest = self._digest.remove(current_element(self.key, revision.seal))
 
     async def close(self, work: UnitOfWork, now: datetime, next_doc: int | None = None) -> ScopeRow:
         """Queue the scope's new state, one generation further."""
@@ -284,8 +284,8 @@ class ScopeChange:
             live_terms=self._live_terms,
             next_doc=self.scope.next_doc if next_doc is None else next_doc,
             set_count=self._digest.count,
-            set_digest=self._key.hide_set(self._digest),
+            set_digest=self.key.hide_set(self._digest),
         )
-        after = sealed_scope(self._key, self._tenant_id, after)
+        after = sealed_scope(self.key, self._tenant_id, after)
         await update_scope(work, after, now)
         return after

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from muniment_server.application.preparing import turn_of
 from muniment_server.application.scoping import scope_canonical, scope_number
 from muniment_server.application.sealing import (
     current_element,
@@ -234,7 +235,8 @@ class ScopeCheck:
         except (CiphertextInvalid, ValueError):
             self._add(FindingKind.CONTENT, f"revision {revision.revision} does not open", revision.memory_id)
             return None
-        if self._key.statement_hash(statement_form(text, speaker)) != revision.statement_hash:
+        turn = turn_of(revision.origin_session, revision.turn_number)
+        if self._key.statement_hash(statement_form(text, speaker, turn)) != revision.statement_hash:
             self._add(
                 FindingKind.CONTENT,
                 f"the statement hash of revision {revision.revision} is not that of its text",

@@ -76,8 +76,14 @@ def normalise_statement(text: str) -> str:
     return " ".join(normalize_unicode("NFC", text).split())
 
 
-def statement_form(text: str, speaker: str | None) -> str:
-    """Return what makes a memory's statement the same as another's: its text and who said it."""
+def statement_form(text: str, speaker: str | None, turn: tuple[str | None, int] | None = None) -> str:
+    """Return what makes a memory's statement the same as another's: its text and who said it.
+
+    turn: session and number of a turn that has one. Saying the same again is another turn.
+    """
     statement = normalise_statement(text)
-    # No statement has a control character, so none reads like another one with its speaker.
+    # No statement and no session has a control character, so none reads like another one with its speaker.
+    if turn is not None:
+        session, number = turn
+        return f"{session or ''}\x1f{number}\x1f{speaker or ''}\x1f{statement}"
     return f"{speaker}\x1f{statement}" if speaker else statement
