@@ -120,14 +120,14 @@ class Stored:
         assert not ghosts, "an erased memory is still stored"
         unwritten = self.database.rows(
             "SELECT memory_id FROM memory m WHERE tenant_id = %s AND NOT EXISTS (SELECT FROM audit_event a"
-            " WHERE a.tenant_id = m.tenant_id AND a.outcome = 1 AND a.action IN (1, 2)"
+            " WHERE a.tenant_id = m.tenant_id AND a.outcome = 1 AND a.action IN (1, 2, 10, 19)"
             " AND m.memory_id = ANY(a.memory_ids))",
             tenant,
         )
         assert not unwritten, "a memory was stored without an audit event"
         unstored = self.database.rows(
             "SELECT a.event_id FROM audit_event a, unnest(a.memory_ids) AS named (memory_id)"
-            " WHERE a.tenant_id = %s AND a.outcome = 1 AND a.action IN (1, 2)"
+            " WHERE a.tenant_id = %s AND a.outcome = 1 AND a.action IN (1, 2, 10, 19)"
             " AND NOT EXISTS (SELECT FROM memory m WHERE m.tenant_id = a.tenant_id"
             " AND m.memory_id = named.memory_id)"
             " AND NOT EXISTS (SELECT FROM tombstone t WHERE t.tenant_id = a.tenant_id"

@@ -29,6 +29,8 @@ from muniment_server._gen.muniment.v1 import (
     memory_pb2,
     memory_service_pb2,
     memory_service_pb2_grpc,
+    review_pb2_grpc,
+    subject_pb2_grpc,
     write_pb2,
 )
 from muniment_server.application.services import Instance, utc_now
@@ -69,10 +71,14 @@ class Caller:
         self.metadata = (("authorization", f"Bearer {key}"), ("muniment-tenant", tenant))
         self.memory = memory_service_pb2_grpc.MemoryServiceStub(channel)
         self.audit = audit_pb2_grpc.AuditServiceStub(channel)
+        self.review = review_pb2_grpc.ReviewServiceStub(channel)
+        self.subject = subject_pb2_grpc.SubjectServiceStub(channel)
 
     async def call(self, method: str, request: Any, *, timeout: float = 30.0, **metadata: str) -> Any:
-        """Call an RPC of either service by its name; `metadata` is added."""
-        stub = self.audit if method in ("GetRecall", "ExportAudit") else self.memory
+        """Call an RPC of any service by its name; `metadata` is added."""
+        stub = next(
+            each for each in (self.memory, self.audit, self.review, self.subject) if hasattr(each, method)
+        )
         extra = tuple((name.replace("_", "-"), value) for name, value in metadata.items())
         return await getattr(stub, method)(request, metadata=(*self.metadata, *extra), timeout=timeout)
 

@@ -286,6 +286,47 @@ def _administered(_event: AuditEvent, given: _Details) -> audit_pb2.Administered
     )
 
 
+def _ingested(_event: AuditEvent, given: _Details) -> audit_pb2.ConversationIngested:
+    return audit_pb2.ConversationIngested(
+        ingest_id=given["ingest_id"],
+        state=given["state"],
+        items=[_written_memory(item) for item in given["items"]],
+        extractor=answers.number(given.get("extractor")),
+        fallback=answers.number(given.get("fallback")),
+    )
+
+
+def _corrected(_event: AuditEvent, given: _Details) -> audit_pb2.MemoriesCorrected:
+    return audit_pb2.MemoriesCorrected(
+        memories=[
+            audit_pb2.CorrectedMemory(
+                memory_id=one["memory_id"], revision=one["revision"], state=one["state"]
+            )
+            for one in given["memories"]
+        ],
+        write_request_id=given["write_request_id"] or "",
+    )
+
+
+def _decided(_event: AuditEvent, given: _Details) -> audit_pb2.ReviewDecided:
+    return audit_pb2.ReviewDecided(
+        memory_id=given["memory_id"],
+        revision=given["revision"],
+        decision=given["decision"],
+        superseded_memory_id=given["superseded_memory_id"] or "",
+        trust=given["trust"],
+    )
+
+
+def _consented(_event: AuditEvent, given: _Details) -> audit_pb2.ConsentChanged:
+    return audit_pb2.ConsentChanged(
+        level=answers.number(given["level"]),
+        necessary_kinds=given["necessary_kinds"],
+        session_forgotten=given["session_forgotten"],
+        erasure_id=given["erasure_id"] or "",
+    )
+
+
 _BUILDERS: Final[Mapping[str, Callable[[AuditEvent, _Details], Any]]] = {
     "memory_written": _written,
     "memory_superseded": _superseded,
@@ -297,6 +338,10 @@ _BUILDERS: Final[Mapping[str, Callable[[AuditEvent, _Details], Any]]] = {
     "integrity_violation": _violated,
     "restore_declared": _restored,
     "administered": _administered,
+    "conversation_ingested": _ingested,
+    "memories_corrected": _corrected,
+    "review_decided": _decided,
+    "consent_changed": _consented,
 }
 
 

@@ -299,12 +299,22 @@ def _stored_by(event: AuditEvent) -> list[tuple[UUID, int]]:
         if item["memory_id"] and item["outcome"] in _STORED:
             found.append((UUID(item["memory_id"]), item["revision"]))
 
-    if event.action is AuditAction.WRITE:
+    if event.action in (AuditAction.WRITE, AuditAction.IMPORT_MEMORIES):
         for item in event.details.get("memory_written", {}).get("items", ()):
+            note(item)
+    elif event.action is AuditAction.INGEST:
+        for item in event.details.get("conversation_ingested", {}).get("items", ()):
             note(item)
     elif event.action is AuditAction.SUPERSEDE:
         details = event.details.get("memory_superseded")
         if details:
             found.append((UUID(details["memory_id"]), details["revision"]))
             note(details["successor"])
+    elif event.action is AuditAction.DECIDE_REVIEW:
+        details = event.details.get("review_decided")
+        if details:
+            found.append((UUID(details["memory_id"]), details["revision"]))
+    else:
+        corrected = event.details.get("memories_corrected", {}).get("memories", ())
+        found += [(UUID(item["memory_id"]), item["revision"]) for item in corrected]
     return found

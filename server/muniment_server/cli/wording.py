@@ -107,8 +107,51 @@ def summary(event: "audit_pb2.AuditEvent") -> str:
             return f"from {restored.anchored_sequence} back to {restored.restored_sequence}"
         case "administered":
             return _administered(event.administered)
+        case "conversation_ingested":
+            ingested = event.conversation_ingested
+            outcomes = [word(write_pb2.WriteOutcome, item.outcome) for item in ingested.items]
+            counted = ", ".join(f"{outcomes.count(each)} {each}" for each in dict.fromkeys(outcomes))
+            return f"ingest {ingested.ingest_id}: {counted}"
+        case "memories_corrected":
+            return _corrected(event.memories_corrected)
+        case "review_decided":
+            return _decided(event.review_decided)
+        case "consent_changed":
+            return _consented(event.consent_changed)
         case _:
             return ""
+
+
+def _corrected(done: "audit_pb2.MemoriesCorrected") -> str:
+    from muniment_server._gen.muniment.v1 import memory_pb2
+
+    changed = [f"{one.memory_id} {word(memory_pb2.MemoryState, one.state)}" for one in done.memories[:3]]
+    if len(done.memories) > len(changed):
+        changed.append(f"{len(done.memories) - len(changed)} more")
+    text = ", ".join(changed) or "nothing changed"
+    return f"write {done.write_request_id}: {text}" if done.write_request_id else text
+
+
+def _decided(done: "audit_pb2.ReviewDecided") -> str:
+    from muniment_server._gen.muniment.v1 import memory_pb2, review_pb2
+
+    text = f"{word(review_pb2.ReviewDecision, done.decision)} {done.memory_id}"
+    if done.superseded_memory_id:
+        text += f" in place of {done.superseded_memory_id}"
+    return f"{text} (trust {word(memory_pb2.TrustLevel, done.trust)})"
+
+
+def _consented(done: "audit_pb2.ConsentChanged") -> str:
+    from muniment_server._gen.muniment.v1 import memory_pb2, subject_pb2
+
+    parts = [word(subject_pb2.ConsentLevel, done.level) or "not decided"]
+    if done.necessary_kinds:
+        parts.append(" ".join(word(memory_pb2.MemoryKind, kind) for kind in done.necessary_kinds))
+    if done.session_forgotten:
+        parts.append("a session is not to be remembered")
+    if done.erasure_id:
+        parts.append(f"erasure {done.erasure_id}")
+    return ", ".join(parts)
 
 
 def _administered(done: "audit_pb2.Administered") -> str:

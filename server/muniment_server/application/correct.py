@@ -1,0 +1,366 @@
+"""Restore and Retract: a memory live again, and one that is no longer true."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from muniment_server.audit.events import AuditAction
+from muniment_server.crypto.scope_key import ScopeKey
+from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.errors import (
+    FieldViolation,
+    IntegrityViolation,
+    InvalidRequest,
+    PermissionDenied,
+)
+from muniment_server.domain.errors_writing import ContentRefused, MemoryNotRestorable
+from muniment_server.domain.model import Memory, MemoryState, Revision, ScopeRow
+from muniment_server.domain.settings import TenantSettings
+from muniment_server.domain.write_plan import LESS_TRUSTED
+from muniment_server.identity.principal import CallContext, Permission
+from muniment_server.storage.database import UnitOfWork
+from muniment_server.storage.memories import read_revisions
+from muniment_server.telemetry import names
+from muniment_server.telemetry.spans import memory_span
+
+from .consenting import consent_of
+from .consistency import issue_token
+from .idempotency import RequestMark, earlier_response, remember
+from .locating import check_active, check_etag, locked_memory, repeated, scope_of_memory
+from .place import frequencies_of, place_of
+from .review_notes import note_review
+from .scoping import locked_existing, read_label, writing_key
+from .sealing import ScopeChange, is_genuine
+from .services import Services
+from .views import to_memory
+
+RESTORE = "Restore"
+RETRACT = "Retract"
+_PAGE = 50
+_WAITING = (MemoryState.PENDING, MemoryState.QUARANTINED)
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreCommand:
+    """`etag` empty: whatever the current revision is. `revision` None: the last one that was ACTIVE."""
+
+    memory_id: UUID
+    etag: str
+    revision: int | None
+    request_id: UUID | None
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RetractCommand:
+    """`etag` empty: whatever the current revision is. `end` None: now."""
+
+    memory_id: UUID
+    etag: str
+    end: datetime | None
+    request_id: UUID | None
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """The memory as it is now, and the one that gave way to it."""
+
+    memory: Memory
+    superseded: UUID | None
+    consistency_token: str
+
+
+Encode: TypeAlias = Callable[[Corrected], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A locked memory with all that its change needs."""
+
+    tenant_key: TenantKey
+    key: ScopeKey
+    row: ScopeRow
+    label: str
+    revision: Revision
+    settings: TenantSettings
+
+
+def may_end(context: CallContext, revision: Revision) -> bool:
+    """Whether a credential may take away a memory: it may give that much trust, wrote it, or reviews."""
+    principal = context.principal
+    return (
+        revision.trust <= principal.max_trust
+        or revision.author == str(principal.credential_id)
+        or principal.allows(Permission.REVIEW)
+    )
+
+
+def check_consent(held: Held) -> None:
+    """Raise ContentRefused when the subject's consent does not cover the memory."""
+    revision = held.revision
+    rule = consent_of(held.row, held.settings).refusal(
+        revision.kind, (revision.session, revision.origin_session)
+    )
+    if rule is not None:
+        raise ContentRefused("memory_id", "consent", rule, 0)
+
+
+def corrected_details(revisions: Sequence[Revision], write_request_id: str | None = None) -> dict[str, Any]:
+    """Changed memories as the audit tells them."""
+    return {
+        "memories_corrected": {
+            "memories": [
+                {
+                    "memory_id": str(one.memory_id),
+                    "revision": one.revision,
+                    "state": int(one.state),
+                }
+                for one in revisions
+            ],
+            "write_request_id": write_request_id,
+        }
+    }
+
+
+async def held_memory(
+    services: Services,
+    context: CallContext,
+    work: UnitOfWork,
+    mark: RequestMark | None,
+    memory_id: UUID,
+    epoch: int | None,
+) -> Held | bytes:
+    """Lock a memory and its scope; or the answer that was given to the same request before."""
+    tenant_id = context.tenant_id
+    tenant_key = await services.keys.tenant(tenant_id)
+    scope_id = await scope_of_memory(work, context, tenant_key, memory_id)
+    key = await writing_key(services.keys, tenant_id, scope_id, epoch)
+    row = await locked_existing(work, key, scope_id)
+    earlier = await earlier_response(work, mark, key)
+    if earlier is not None:
+        return earlier
+    revision = await locked_memory(work, context, key, memory_id)
+    label = read_label(key, row)
+    if label is None:
+        raise IntegrityViolation(str(memory_id))
+    return Held(tenant_key, key, row, label, revision, await services.settings.of(tenant_id))
+
+
+async def restore(services: Services, context: CallContext, command: RestoreCommand, encode: Encode) -> bytes:
+    """Make a memory live again, or answer what was answered before for the same request id.
+
+    A memory with less trust than what is live in its place, or with more than the credential may give,
+    becomes PENDING instead: a reviewer decides. Raises MemoryNotRestorable, ContentRefused (consent),
+    SlotConflict, MemoryNotFound, MemoryErased, RevisionConflict; on any error nothing is changed.
+    """
+    mark = RequestMark.of(
+        await services.keys.tenant(context.tenant_id), command.request_id, RESTORE, command.payload
+    )
+
+    async def attempt(epoch: int | None) -> bytes:
+        async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
+            held = await held_memory(services, context, work, mark, command.memory_id, epoch)
+            if isinstance(held, bytes):
+                return held
+            return await _restore(services, context, work, mark, command, held, encode)
+
+    with memory_span(
+        names.OP_UPDATE_MEMORY, store_id=str(context.tenant_id), record_id=str(command.memory_id)
+    ):
+        response = await repeated(attempt)
+    services.on_recorded(context.tenant_id)
+    return response
+
+
+async def _restore(
+    services: Services,
+    context: CallContext,
+    work: UnitOfWork,
+    mark: RequestMark | None,
+    command: RestoreCommand,
+    held: Held,
+    encode: Encode,
+) -> bytes:
+    current, key = held.revision, held.key
+    if current.state is MemoryState.ACTIVE or current.state in _WAITING:
+        raise MemoryNotRestorable(str(current.memory_id), current.state.name)
+    check_etag(held.tenant_key, command.etag, current)
+    check_consent(held)
+    wanted = await revision_to_restore(work, key, current, command.revision)
+    if wanted is None:
+        raise MemoryNotRestorable(str(current.memory_id), current.state.name)
+    now = services.clock()
+    text = replace(wanted, memory_id=current.memory_id, supersedes=current.supersedes)
+    place = await place_of(work, key, replace(text, update_time=current.update_time), now)
+    live = place.live
+    waits = wanted.trust > context.principal.max_trust or (live is not None and wanted.trust < live.trust)
+    after = replace(
+        text,
+        revision=current.revision + 1,
+        state=MemoryState.PENDING if waits else MemoryState.ACTIVE,
+        supersedes=live.memory_id if live is not None else current.supersedes,
+        superseded_by=None,
+        reinforce_count=current.reinforce_count,
+        reinforce_time=current.reinforce_time,
+        update_time=place.taken,
+    )
+    change = ScopeChange(key, work.tenant_id, held.row)
+    retired = [] if waits else place.retired(after)
+    changed = await change.change(
+        work,
+        [*retired, (current, after)],
+        {} if waits else {after.memory_id: await frequencies_of(key, wanted)},
+    )
+    if waits:
+        await note_review(work, key, after, LESS_TRUSTED)
+    await change.close(work, now)
+    return await finish(
+        services,
+        context,
+        work,
+        mark,
+        held,
+        AuditAction.RESTORE_MEMORY,
+        after,
+        [new for _, new in reversed(changed)],
+        live.memory_id if retired and live is not None else None,
+        encode,
+        now,
+    )
+
+
+async def revision_to_restore(
+    work: UnitOfWork, key: ScopeKey, current: Revision, number: int | None
+) -> Revision | None:
+    """The revision with this number, or the last one that was ACTIVE; None where there is no such one.
+
+    Raises IntegrityViolation when its seal does not hold.
+    """
+    before = number + 1 if number is not None else None
+    while True:
+        page = await read_revisions(work, current.memory_id, before, _PAGE if number is None else 1)
+        for revision in page:
+            if revision.state is not MemoryState.ACTIVE or number not in (None, revision.revision):
+                if number is not None:
+                    return None
+                continue
+            if not is_genuine(key, work.tenant_id, revision):
+                raise IntegrityViolation(str(current.memory_id))
+            return revision
+        if number is not None or len(page) < _PAGE:
+            return None
+        before = page[-1].revision
+
+
+async def finish(
+    services: Services,
+    context: CallContext,
+    work: UnitOfWork,
+    mark: RequestMark | None,
+    held: Held,
+    action: AuditAction,
+    after: Revision,
+    changed: Sequence[Revision],
+    superseded: UUID | None,
+    encode: Encode,
+    now: datetime,
+) -> bytes:
+    """Record a correction of one memory and remember the answer, which is returned."""
+    memory = to_memory(held.tenant_key, after, held.row.kind, held.label)
+    response = encode(Corrected(memory, superseded, issue_token(held.tenant_key, services.instance, now)))
+    named = [one.memory_id for one in changed]
+    event = await services.trail.record(
+        work,
+        held.tenant_key,
+        context,
+        action,
+        now=now,
+        scope_id=after.scope_id,
+        agent=after.agent,
+        session=after.session,
+        request_id=str(mark.request_id) if mark else None,
+        memory_ids=named,
+        details=corrected_details(changed),
+    )
+    await remember(
+        work,
+        mark,
+        response,
+        scope_id=after.scope_id,
+        key=held.key,
+        memory_ids=named,
+        now=now,
+        event_id=event.event_id,
+    )
+    return response
+
+
+async def retract(services: Services, context: CallContext, command: RetractCommand, encode: Encode) -> bytes:
+    """End a memory, or answer what was answered before for the same request id.
+
+    Raises MemoryNotFound, MemoryErased, MemorySuperseded, MemoryNotActive, RevisionConflict, InvalidRequest
+    for an end that does not lie after the start, and PermissionDenied for a memory that is trusted more
+    than the credential may say, unless it wrote the memory or reviews; on any error nothing is changed.
+    """
+    mark = RequestMark.of(
+        await services.keys.tenant(context.tenant_id), command.request_id, RETRACT, command.payload
+    )
+
+    async def attempt(epoch: int | None) -> bytes:
+        async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
+            held = await held_memory(services, context, work, mark, command.memory_id, epoch)
+            if isinstance(held, bytes):
+                return held
+            return await _retract(services, context, work, mark, command, held, encode)
+
+    with memory_span(
+        names.OP_UPDATE_MEMORY, store_id=str(context.tenant_id), record_id=str(command.memory_id)
+    ):
+        response = await repeated(attempt)
+    services.on_recorded(context.tenant_id)
+    return response
+
+
+async def _retract(
+    services: Services,
+    context: CallContext,
+    work: UnitOfWork,
+    mark: RequestMark | None,
+    command: RetractCommand,
+    held: Held,
+    encode: Encode,
+) -> bytes:
+    current = held.revision
+    check_active(current)
+    check_etag(held.tenant_key, command.etag, current)
+    if not may_end(context, current):
+        raise PermissionDenied(Permission.REVIEW.value)
+    now = services.clock()
+    after = replace(
+        current,
+        revision=current.revision + 1,
+        state=MemoryState.ARCHIVED,
+        valid_to=_end(current, command.end, now),
+        update_time=max(now, current.update_time),
+    )
+    change = ScopeChange(held.key, work.tenant_id, held.row)
+    await change.change(work, [(current, after)])
+    await change.close(work, now)
+    return await finish(
+        services, context, work, mark, held, AuditAction.RETRACT, after, [after], None, encode, now
+    )
+
+
+def _end(current: Revision, given: datetime | None, now: datetime) -> datetime:
+    start = current.valid_from
+    if given is not None:
+        if start is not None and given <= start:
+            raise InvalidRequest(
+                (FieldViolation("end_time", "validity.order", "must lie after the start of its validity"),)
+            )
+        return given
+    end = now if current.valid_to is None else min(now, current.valid_to)
+    return end if start is None else max(end, start)
