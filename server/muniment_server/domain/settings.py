@@ -108,7 +108,8 @@ class Packing(Section):
     reported_share: Share = 0.5
     """Most of the token budget that memories below MEDIUM trust may take."""
     tail_ratio: Share = 0.3
-    """A memory whose score is below this share of the best one's is not packed; 0: all are."""
+    """A memory whose score is below this share of the best one's is not packed; 0: all are.
+    Where a request sets the minimum score itself, all are."""
 
 
 class HandlingByKind(Section):
@@ -292,7 +293,7 @@ def _walk(section: Section, prefix: str, context: str) -> Iterator[SettingInfo]:
     hints = get_type_hints(type(section), include_extras=True)
     for name, field in type(section).model_fields.items():
         value = getattr(section, name)
-        text = field.description or ""
+        text = " ".join((field.description or "").split())
         if isinstance(value, Section):
             yield from _walk(value, f"{prefix}{name}.", "" if text.startswith("See ") else text)
             continue
