@@ -24,14 +24,11 @@ _FILLERS = word_set(
 )
 _WORD = re.compile(r"[^\W_]+")
 _SPELT = re.compile(r"(?<![^\W_])(?:[^\W_][\W_]{1,3}){4,}[^\W_](?![^\W_])")
-_LEET = re.compile(r"(?=[a-z0-9@$!|]*[a-z])(?=[a-z0-9@$!|]*[0-9@$!|])[a-z0-9@$!|]{3,}")
+# From the start of a run only: tried at every character, a long run would take quadratic time.
+_LEET = re.compile(r"(?<![a-z0-9@$!|])(?=[a-z0-9@$!|]*[a-z])(?=[a-z0-9@$!|]*[0-9@$!|])[a-z0-9@$!|]{2,}")
 _LEET_LETTERS = str.maketrans("0134578@$!|", "oieastbasil")
 _LEET_ONE = str.maketrans("0134578@$!|", "oleastbasll")
 _HAN = re.compile("[\u4e00-\u9fff]")
-_HAN_TELLING = re.compile(
-    "[忽无無视視忘抛拋丢丟跳绕繞推覆清作违違遵取废摒解管理假扮你您指提命规規设設致给給写所调調执執运運触使立马馬直输輸打显"
-    "顯告泄洩透复複重说說公展把将將从從今以往此每凡论論不只如当當助模机智进進启啟开開切激新最更真]"
-)
 _NOT_HAN_WORD = re.compile("[^\u4e00-\u9fffa-z0-9]+")
 
 _TAGS = re.compile(
@@ -39,7 +36,7 @@ _TAGS = re.compile(
     r"|function_calls?|invoke|memory|memories|system[-_ ]prompt|sys|inst)\s*(?:>|/>|\s[^<>]{0,80}>)"
     r"|<\|\s*(?:im_start|im_end|system|assistant|user|endoftext|begin_of_text|start_header_id|eot_id)"
     r"[^<>|]{0,20}\|>|\[/?inst\]|<<\s*/?sys\s*>>"
-    r"|#{2,}\s*(?:system|instruction|new instructions?|assistant|developer)\s*:?\s*(?:\n|$)"
+    r"|#{2,}\s*(?:system|instruction|new instructions?|assistant|developer)\s*(?::|\n|$)"
     r"|(?:begin|end|start) (?:of )?system (?:prompt|message)"
     r"|[\[【(]\s*(?:system|系统|系統|developer|管理员|管理員)"
     r"\s*(?:prompt|message|override|note|提示|指令|消息|訊息|命令)?\s*[\])】]"
@@ -156,9 +153,11 @@ class InstructionGate:
             for table in (_LEET_LETTERS, _LEET_ONE):
                 rules |= dict(self._english(english_words(_in_letters(text, table))))
             yield from rules.items()
-        if _HAN.search(text) and len(set(_HAN_TELLING.findall(text))) > 1:
+        if _HAN.search(text):
             letters = chinese_letters(text)
             for wording in CHINESE:
+                if wording.needs is not None and not wording.needs.search(letters):
+                    continue
                 if wording.pattern.search(letters):
                     yield wording.rule, wording.weak
 
