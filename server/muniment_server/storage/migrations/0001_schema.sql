@@ -281,6 +281,64 @@ CREATE TABLE agent_view (
     CONSTRAINT agent_view_tenant_fkey FOREIGN KEY (tenant_id) REFERENCES tenant (tenant_id)
 );
 
+-- Conversations taken in ----------------------------------------------------------------------
+
+-- One row per conversation (a session in a scope, narrowed to one agent or none): what is queued, and the
+-- lock under which one worker at a time makes memories of its turns, in their order. `due_time` is NULL
+-- while nothing waits. Whoever writes here locks the scope first, then this row, then `ingest`.
+CREATE TABLE ingest_session (
+    tenant_id       uuid        NOT NULL,
+    conversation_id uuid        NOT NULL,
+    scope_id        uuid        NOT NULL,
+    agent           text,
+    session         text        NOT NULL,
+    due_time        timestamptz,
+    lease_time      timestamptz,
+    worker          uuid,
+    CONSTRAINT ingest_session_pkey PRIMARY KEY (tenant_id, conversation_id),
+    CONSTRAINT ingest_session_scope_fkey FOREIGN KEY (tenant_id, scope_id)
+        REFERENCES scope (tenant_id, scope_id)
+);
+CREATE INDEX ingest_session_due_idx ON ingest_session (tenant_id, due_time) WHERE due_time IS NOT NULL;
+CREATE INDEX ingest_session_scope_idx ON ingest_session (tenant_id, scope_id);
+
+-- One row per ingest. `body_ct` holds, encrypted with the scope's key and so authenticated: who ingested and
+-- what he may do, the turns that are still to be looked at, and what became of the others. state: the
+-- contract's IngestState, never RUNNING: that is a lease of the conversation.
+CREATE TABLE ingest (
+    tenant_id       uuid        NOT NULL,
+    ingest_id       uuid        NOT NULL,
+    scope_id        uuid        NOT NULL,
+    conversation_id uuid        NOT NULL,
+    key_epoch       integer     NOT NULL,
+    state           smallint    NOT NULL,
+    attempts        integer     NOT NULL,
+    body_ct         bytea       NOT NULL,
+    create_time     timestamptz NOT NULL,
+    end_time        timestamptz,
+    CONSTRAINT ingest_pkey PRIMARY KEY (tenant_id, ingest_id),
+    CONSTRAINT ingest_scope_fkey FOREIGN KEY (tenant_id, scope_id) REFERENCES scope (tenant_id, scope_id)
+);
+CREATE INDEX ingest_waiting_idx ON ingest (tenant_id, conversation_id, ingest_id) WHERE state = 1;
+CREATE INDEX ingest_scope_idx ON ingest (tenant_id, scope_id);
+
+-- Which turns a conversation had. `digest` is a MAC over what was said, by whom and where it is kept; it is
+-- empty when the turn was erased, so that repeating the ingest does not bring it back.
+CREATE TABLE ingest_turn (
+    tenant_id       uuid   NOT NULL,
+    conversation_id uuid   NOT NULL,
+    turn_number     bigint NOT NULL,
+    scope_id        uuid   NOT NULL,
+    ingest_id       uuid   NOT NULL,
+    memory_id       uuid,
+    digest          bytea  NOT NULL,
+    CONSTRAINT ingest_turn_pkey PRIMARY KEY (tenant_id, conversation_id, turn_number),
+    CONSTRAINT ingest_turn_scope_fkey FOREIGN KEY (tenant_id, scope_id)
+        REFERENCES scope (tenant_id, scope_id)
+);
+CREATE INDEX ingest_turn_scope_idx ON ingest_turn (tenant_id, scope_id);
+CREATE INDEX ingest_turn_memory_idx ON ingest_turn (tenant_id, memory_id) WHERE memory_id IS NOT NULL;
+
 -- Audit: events are written with the act, chained afterwards in batches ------------------------
 
 CREATE TABLE audit_event (
@@ -357,7 +415,8 @@ DECLARE name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY['scope', 'memory', 'memory_revision', 'review', 'tombstone', 'memory_embedding', 'posting',
         'idempotency', 'erasure', 'audit_event', 'audit_queue', 'audit_chain', 'audit_checkpoint',
-        'audit_memory', 'audit_head', 'tenant_policy', 'tenant_setting', 'agent_view']
+        'audit_memory', 'audit_head', 'tenant_policy', 'tenant_setting', 'agent_view',
+        'ingest_session', 'ingest', 'ingest_turn']
     LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
         EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', name);
@@ -401,6 +460,7 @@ GRANT SELECT, INSERT, DELETE ON memory_revision, posting TO muniment_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON memory_embedding TO muniment_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON idempotency TO muniment_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON review TO muniment_app;
+GRANT SELECT, INSERT, UPDATE, DELETE ON ingest_session, ingest, ingest_turn TO muniment_app;
 GRANT SELECT ON review TO muniment_maintenance;
 GRANT SELECT, INSERT ON tombstone, audit_event TO muniment_app;
 GRANT SELECT, INSERT ON audit_queue TO muniment_app;
