@@ -64,6 +64,10 @@ test-e2e: install ## Run the end-to-end tests (the server as its own process, th
 test-security: install ## Run the security tests
 	$(PYTEST) tests/security $(ARGS)
 
+.PHONY: conformance
+conformance: install ## Play the shared scenarios with every client, or with one: make conformance LANG=go
+	$(BIN)/python tests/vectors --language "$(if $(filter command line,$(origin LANG)),$(LANG))" $(ARGS)
+
 .PHONY: bench
 bench: install ## Run the benchmarks
 	$(BIN)/python tests/bench $(ARGS)
