@@ -7,6 +7,7 @@ and the findings that the gates leave. Consent is judged later, under the scope'
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from uuid import UUID
 
@@ -71,7 +72,8 @@ async def screen(
     corrects: bool = False,
     times_said: Sequence[int] | None = None,
 ) -> list[Screened]:
-    """Every item after the gates, in order. Raises ContentRefused for the first one that is refused.
+    """Every item after the gates, in order. Raises ContentRefused for the first one that is refused;
+    what an extractor proposed and a gate refuses comes back as dropped.
 
     path: of an item in the request, for the error. extraction: the items are an extractor's proposals.
     corrects: they replace what they name. times_said: how often each was said so far.
@@ -89,6 +91,9 @@ async def screen(
     long = sum(len(item.content) + len(item.attributes or "") for item in items) > _INLINE_CHARACTERS
     screened = await asyncio.to_thread(judge) if long else judge()
     for index, one in enumerate(screened):
-        if one.verdict is Verdict.REJECT:
+        if one.verdict is Verdict.REJECT and extraction:
+            # Nobody is there to be refused; what the gates found is told all the same.
+            screened[index] = replace(one, verdict=Verdict.DROP)
+        elif one.verdict is Verdict.REJECT:
             raise ContentRefused(f"{path.format(index)}.{one.refused}", one.gate, one.rule, index)
     return screened

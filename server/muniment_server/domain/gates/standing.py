@@ -1,6 +1,6 @@
 """The gate for how we know: what nobody is sure of, or a third party says, waits for a reviewer."""
 
-from muniment_server.domain.model import TrustLevel
+from muniment_server.domain.model import MemoryKind, TrustLevel
 
 from .base import Finding, GateResult, Statement, Verdict
 from .policy import GatePolicy
@@ -24,7 +24,8 @@ class ConfidenceGate:
     def check(self, statement: Statement) -> GateResult:
         """See `Gate`."""
         policy = self._policy
-        if statement.source_type in policy.review_sources:
+        # A turn says only that somebody said it; what is made of it is judged by itself.
+        if statement.source_type in policy.review_sources and statement.kind is not MemoryKind.TURN:
             return _review(REVIEWED_SOURCE)
         doubtful = statement.confidence is not None and statement.confidence < policy.min_confidence
         if doubtful and statement.trust < TrustLevel.HIGH:
