@@ -101,6 +101,9 @@ class Settings(BaseSettings):
     embedding_backlog: Count = 10_000
     """Memories of one process that may wait for their vectors before Writes are turned away."""
 
+    tokenizer_file: Path | None = None
+    """A `tokenizer.json` that counts the budget of packed contexts; without it tokens are estimated from above."""
+
     deadline_recall: Seconds = 5.0
     deadline_write: Seconds = 10.0
     deadline_erase: Seconds = 60.0

@@ -62,6 +62,7 @@ from muniment_server.interceptors.permission import PermissionStage
 from muniment_server.interceptors.telemetry import TelemetryStage
 from muniment_server.interceptors.validation import ValidationStage
 from muniment_server.retrieval.analysis import Analyzer
+from muniment_server.retrieval.model_tokenizer import load_tokenizer
 from muniment_server.storage.credentials import DatabaseCredentials
 from muniment_server.storage.database import Database, translate_exception
 from muniment_server.storage.hints import Hint, HintKind, Hints
@@ -159,6 +160,7 @@ class Service:
             on_recorded=self.sealer.notify if self.sealer else lambda _tenant: None,
             clock=clock,
             settings=stored_policies(self.database, self.keys),
+            tokenizer=load_tokenizer(settings.tokenizer_file),
             write_policy=WritePolicy(
                 require=settings.embedding_on_write == "require",
                 patience=settings.embedding_patience,

@@ -102,6 +102,7 @@ def _known_errors() -> tuple[type[Exception], ...]:
     from muniment_server.domain.errors import MunimentError
     from muniment_server.embedding.errors import EmbeddingError
     from muniment_server.grpc_server import ServerError
+    from muniment_server.retrieval.model_tokenizer import TokenizerUnavailable
     from muniment_server.storage.admin import AdminError
     from muniment_server.storage.migrate import MigrationError
     from muniment_server.storage.roles import RolesError
@@ -118,6 +119,7 @@ def _known_errors() -> tuple[type[Exception], ...]:
         CryptoError,
         EmbeddingError,
         ServerError,
+        TokenizerUnavailable,
         TelemetryError,
         MunimentError,
     )
