@@ -20,8 +20,7 @@ class ModelTokenizer:
             library = import_module("tokenizers")
         except ImportError:
             raise TokenizerUnavailable(
-                "MUNIMENT_TOKENIZER_FILE needs the package 'tokenizers'; install 'muniment-server[english-fast]'"
-                " or 'tokenizers'"
+                "MUNIMENT_TOKENIZER_FILE needs the package 'tokenizers'"
             ) from None
         try:
             self._tokenizer: Any = library.Tokenizer.from_file(str(path))
