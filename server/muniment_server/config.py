@@ -102,7 +102,7 @@ class Settings(BaseSettings):
     """Memories of one process that may wait for their vectors before Writes are turned away."""
 
     tokenizer_file: Path | None = None
-    """A `tokenizer.json` that counts the budget of packed contexts; without it they are estimated from above."""
+    """A `tokenizer.json` that counts packed contexts; without it tokens are estimated from above."""
 
     deadline_recall: Seconds = 5.0
     deadline_write: Seconds = 10.0

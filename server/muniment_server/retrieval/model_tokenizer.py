@@ -19,9 +19,7 @@ class ModelTokenizer:
         try:
             library = import_module("tokenizers")
         except ImportError:
-            raise TokenizerUnavailable(
-                "MUNIMENT_TOKENIZER_FILE needs the package 'tokenizers'"
-            ) from None
+            raise TokenizerUnavailable("MUNIMENT_TOKENIZER_FILE needs the package 'tokenizers'") from None
         try:
             self._tokenizer: Any = library.Tokenizer.from_file(str(path))
         except Exception as error:  # noqa: BLE001 - the library raises plain Exception
