@@ -14,7 +14,7 @@ from .remote import DEFAULT_TARGET, CaFile, Remote, Target, Tenant, Tls, remote
 from .wording import actor, actor_text, instant, scope, scope_text, shown, summary, word
 
 if TYPE_CHECKING:
-    from muniment_server._gen.muniment.v1 import audit_pb2
+    from muniment_server._gen.muniment.v1 import audit_pb2, recall_pb2, write_pb2
 
 _TRACE = re.compile(r"[0-9a-f]{32}")
 _TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
@@ -199,7 +199,18 @@ def _receipt(receipt: "audit_pb2.RecallReceipt", scope_id: str) -> dict[str, Any
         "embedding_model": recalled.embedding_model,
         "query_digest": recalled.query_digest.hex(),
         "no_relevant_memory": recalled.no_relevant_memory,
+        "fusion": word(recall_pb2.Fusion, recalled.fusion) or "score",
         "memories": [_memory(one, one.memory_id in used) for one in recalled.memories],
+        "near_misses": [
+            {
+                "memory_id": one.memory_id,
+                "score": one.score,
+                "reason": word(recall_pb2.LeftOutReason, one.reason),
+                "legs": _legs(one.leg_scores),
+                "factors": _factors(one.factors),
+            }
+            for one in recalled.near_misses
+        ],
         "left_out": {word(recall_pb2.LeftOutReason, one.reason): one.count for one in recalled.left_out},
         "degraded": [
             {
@@ -215,8 +226,6 @@ def _receipt(receipt: "audit_pb2.RecallReceipt", scope_id: str) -> dict[str, Any
 
 
 def _memory(one: "audit_pb2.RecalledMemory", used: bool) -> dict[str, Any]:
-    from muniment_server._gen.muniment.v1 import recall_pb2
-
     return {
         "memory_id": one.memory_id,
         "revision": one.revision,
@@ -224,16 +233,30 @@ def _memory(one: "audit_pb2.RecalledMemory", used: bool) -> dict[str, Any]:
         "score": one.score,
         "packed": one.packed,
         "reported_used": used,
-        "legs": [
-            {
-                "leg": word(recall_pb2.RetrievalLeg, leg.leg),
-                "rank": leg.rank or None,
-                "raw_score": leg.raw_score,
-                "contribution": leg.contribution,
-            }
-            for leg in one.leg_scores
-        ],
+        "legs": _legs(one.leg_scores),
+        "factors": _factors(one.factors),
     }
+
+
+def _legs(scores: "Iterable[recall_pb2.LegScore]") -> list[dict[str, Any]]:
+    from muniment_server._gen.muniment.v1 import recall_pb2
+
+    return [
+        {
+            "leg": word(recall_pb2.RetrievalLeg, leg.leg),
+            "rank": leg.rank or None,
+            "raw_score": leg.raw_score,
+            "contribution": leg.contribution,
+        }
+        for leg in scores
+    ]
+
+
+def _factors(factors: "Iterable[write_pb2.ScoreFactor]") -> list[dict[str, Any]]:
+    return [
+        {"name": one.name, "value": one.value, "weight": one.weight, "contribution": one.contribution}
+        for one in factors
+    ]
 
 
 def _use(report: "audit_pb2.UseReport") -> dict[str, Any]:
@@ -281,6 +304,11 @@ def _print_recall(recall: dict[str, Any]) -> None:
     print(f"\n  Offered: {len(memories)} memories" + (", best first" if memories else _nothing(recall)))
     for memory in memories:
         _print_memory(memory)
+    if recall["near_misses"]:
+        print("\n  Near misses")
+    for one in recall["near_misses"]:
+        print(f"\n       {one['memory_id']}  score {one['score']:.3f}  {one['reason']}")
+        _print_reasons(one)
     print("\n  Left out")
     left_out = [f"{count} {reason}" for reason, count in recall["left_out"].items()]
     print(f"    {', '.join(left_out) or 'nothing'}")
@@ -324,15 +352,25 @@ def _print_memory(memory: dict[str, Any]) -> None:
         f"\n  {memory['rank']:>3}  {memory['memory_id']}  revision {memory['revision']}  "
         f"score {memory['score']:.3f}  {', '.join(marks)}"
     )
-    for leg in memory["legs"]:
-        rank = f"rank {leg['rank']}" if leg["rank"] else "no rank"
-        measure = _MEASURES.get(leg["leg"], "measured")
-        print(
-            f"         {leg['leg']:<8} {rank:<9} {measure} {leg['raw_score']:.3f}, "
-            f"gave {leg['contribution']:.3f} of the score"
-        )
+    _print_reasons(memory)
     since = memory.get("since")
     if since is not None and since["state"] != "unchanged":
         by = f" by {since['by']}" if since["by"] else ""
         now = f" (revision {since['revision']})" if since["state"] == "changed" else ""
         print(f"         since {since['state']}{by}{now} at {time_text(since['time'])}")
+
+
+def _print_reasons(found: dict[str, Any]) -> None:
+    """What each leg gave, and what else changed the score."""
+    for leg in found["legs"]:
+        rank = f"rank {leg['rank']}" if leg["rank"] else "no rank"
+        measure = _MEASURES.get(leg["leg"], "measured")
+        print(
+            f"         {leg['leg']:<9} {rank:<9} {measure} {leg['raw_score']:.3f}, "
+            f"gave {leg['contribution']:.3f} of the score"
+        )
+    for factor in found["factors"]:
+        print(
+            f"         {shown(factor['name']):<19} {factor['value']:.3f} with weight {factor['weight']:.3f}, "
+            f"gave {factor['contribution']:+.3f}"
+        )
