@@ -158,7 +158,9 @@ func (x *RestoreRequest) GetRequestId() string {
 // Response of MemoryService.Restore.
 type RestoreResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The memory, ACTIVE again, in MEMORY_VIEW_BASIC.
+	// The memory in MEMORY_VIEW_BASIC: ACTIVE again; or PENDING, if what is live in its place is trusted more,
+	// or if the memory is trusted more than the caller's credential may say. Then a reviewer decides, and what
+	// is live stays so. It keeps its own provenance, and an expiry that has passed stays passed.
 	Memory *Memory `protobuf:"bytes,1,opt,name=memory,proto3" json:"memory,omitempty"`
 	// Id of the memory that was live in its place and is SUPERSEDED now; empty if none was.
 	SupersededMemoryId string `protobuf:"bytes,2,opt,name=superseded_memory_id,json=supersededMemoryId,proto3" json:"superseded_memory_id,omitempty"`

@@ -78,7 +78,8 @@ const (
 	// INVALID_ARGUMENT. ReportUse names a memory that the recall did not offer. Metadata: `recall_id`,
 	// `memory_id`.
 	ErrorReason_ERROR_REASON_MEMORY_NOT_IN_RECALL ErrorReason = 17
-	// INVALID_ARGUMENT. The tenant's policy refuses the content. Detail: `google.rpc.BadRequest` with the
+	// INVALID_ARGUMENT. The tenant's policy refuses the content, or the subject's consent (`gate` is then
+	// "consent") does not cover a memory that was to be live again. Detail: `google.rpc.BadRequest` with the
 	// field at fault and the rule. Metadata: `gate`, `rule`, `item` = index of the item from 0.
 	ErrorReason_ERROR_REASON_CONTENT_REFUSED ErrorReason = 18
 	// NOT_FOUND. No such memory in this tenant, or not visible to this credential. Detail:

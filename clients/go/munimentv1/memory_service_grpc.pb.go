@@ -148,17 +148,19 @@ type MemoryServiceClient interface {
 	// Makes a SUPERSEDED or ARCHIVED memory live again; what replaced it is SUPERSEDED by it. Permission:
 	// `supersede`.
 	//
-	// Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE).
+	// Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE), INVALID_ARGUMENT (CONTENT_REFUSED:
+	// the subject's consent does not cover it).
 	Restore(ctx context.Context, in *RestoreRequest, opts ...grpc.CallOption) (*RestoreResponse, error)
 	// Ends a memory that was true until now: its validity is closed and it is ARCHIVED; nothing replaces
 	// it. Permission: `supersede`.
 	//
-	// Errors: as for Supersede.
+	// Errors: as for Supersede; PERMISSION_DENIED with `permission` = "review" for a memory that is trusted
+	// more than the caller's credential may say, unless the same credential wrote it or may review.
 	Retract(ctx context.Context, in *RetractRequest, opts ...grpc.CallOption) (*RetractResponse, error)
 	// Takes back a whole Write, Supersede or import by its request id: what it created is ARCHIVED, and
 	// what it replaced is ACTIVE again. Permission: `supersede`.
 	//
-	// Errors: NOT_FOUND (WRITE_NOT_FOUND), ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
+	// Errors: NOT_FOUND (WRITE_NOT_FOUND), PERMISSION_DENIED as for Retract, ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
 	// (REQUEST_ID_PAYLOAD_MISMATCH).
 	UndoWrite(ctx context.Context, in *UndoWriteRequest, opts ...grpc.CallOption) (*UndoWriteResponse, error)
 	// Lists audit events, newest first, page by page. Permission: `audit`.
@@ -438,17 +440,19 @@ type MemoryServiceServer interface {
 	// Makes a SUPERSEDED or ARCHIVED memory live again; what replaced it is SUPERSEDED by it. Permission:
 	// `supersede`.
 	//
-	// Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE).
+	// Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE), INVALID_ARGUMENT (CONTENT_REFUSED:
+	// the subject's consent does not cover it).
 	Restore(context.Context, *RestoreRequest) (*RestoreResponse, error)
 	// Ends a memory that was true until now: its validity is closed and it is ARCHIVED; nothing replaces
 	// it. Permission: `supersede`.
 	//
-	// Errors: as for Supersede.
+	// Errors: as for Supersede; PERMISSION_DENIED with `permission` = "review" for a memory that is trusted
+	// more than the caller's credential may say, unless the same credential wrote it or may review.
 	Retract(context.Context, *RetractRequest) (*RetractResponse, error)
 	// Takes back a whole Write, Supersede or import by its request id: what it created is ARCHIVED, and
 	// what it replaced is ACTIVE again. Permission: `supersede`.
 	//
-	// Errors: NOT_FOUND (WRITE_NOT_FOUND), ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
+	// Errors: NOT_FOUND (WRITE_NOT_FOUND), PERMISSION_DENIED as for Retract, ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
 	// (REQUEST_ID_PAYLOAD_MISMATCH).
 	UndoWrite(context.Context, *UndoWriteRequest) (*UndoWriteResponse, error)
 	// Lists audit events, newest first, page by page. Permission: `audit`.

@@ -316,6 +316,8 @@ const (
 	LeftOutReason_LEFT_OUT_REASON_FILTERED LeftOutReason = 11
 	// Returned in `memories`, but scored so far below the best one that it is not in the packed context.
 	LeftOutReason_LEFT_OUT_REASON_TAIL LeftOutReason = 12
+	// The subject's consent allows nothing to be recalled (CONSENT_LEVEL_NONE): all that is stored is left out.
+	LeftOutReason_LEFT_OUT_REASON_CONSENT LeftOutReason = 13
 )
 
 // Enum value maps for LeftOutReason.
@@ -334,6 +336,7 @@ var (
 		10: "LEFT_OUT_REASON_EXPIRED",
 		11: "LEFT_OUT_REASON_FILTERED",
 		12: "LEFT_OUT_REASON_TAIL",
+		13: "LEFT_OUT_REASON_CONSENT",
 	}
 	LeftOutReason_value = map[string]int32{
 		"LEFT_OUT_REASON_UNSPECIFIED":     0,
@@ -349,6 +352,7 @@ var (
 		"LEFT_OUT_REASON_EXPIRED":         10,
 		"LEFT_OUT_REASON_FILTERED":        11,
 		"LEFT_OUT_REASON_TAIL":            12,
+		"LEFT_OUT_REASON_CONSENT":         13,
 	}
 )
 
@@ -899,7 +903,7 @@ const file_muniment_v1_recall_proto_rawDesc = "" +
 	"'DEGRADATION_REASON_EMBEDDER_UNAVAILABLE\x10\x02\x12(\n" +
 	"$DEGRADATION_REASON_QUERY_NOT_COVERED\x10\x03\x12)\n" +
 	"%DEGRADATION_REASON_EMBEDDINGS_PENDING\x10\x04\x12\x1d\n" +
-	"\x19DEGRADATION_REASON_FAILED\x10\x05*\xa9\x03\n" +
+	"\x19DEGRADATION_REASON_FAILED\x10\x05*\xc6\x03\n" +
 	"\rLeftOutReason\x12\x1f\n" +
 	"\x1bLEFT_OUT_REASON_UNSPECIFIED\x10\x00\x12#\n" +
 	"\x1fLEFT_OUT_REASON_BELOW_MIN_SCORE\x10\x01\x12\x19\n" +
@@ -914,7 +918,8 @@ const file_muniment_v1_recall_proto_rawDesc = "" +
 	"\x17LEFT_OUT_REASON_EXPIRED\x10\n" +
 	"\x12\x1c\n" +
 	"\x18LEFT_OUT_REASON_FILTERED\x10\v\x12\x18\n" +
-	"\x14LEFT_OUT_REASON_TAIL\x10\fB\xaa\x01\n" +
+	"\x14LEFT_OUT_REASON_TAIL\x10\f\x12\x1b\n" +
+	"\x17LEFT_OUT_REASON_CONSENT\x10\rB\xaa\x01\n" +
 	"\x0fcom.muniment.v1B\vRecallProtoP\x01Z=github.com/muniment/muniment/clients/go/munimentv1;munimentv1\xa2\x02\x03MXX\xaa\x02\vMuniment.V1\xca\x02\vMuniment\\V1\xe2\x02\x17Muniment\\V1\\GPBMetadata\xea\x02\fMuniment::V1b\x06proto3"
 
 var (

@@ -59,6 +59,7 @@ class LeftOutReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LEFT_OUT_REASON_EXPIRED: _ClassVar[LeftOutReason]
     LEFT_OUT_REASON_FILTERED: _ClassVar[LeftOutReason]
     LEFT_OUT_REASON_TAIL: _ClassVar[LeftOutReason]
+    LEFT_OUT_REASON_CONSENT: _ClassVar[LeftOutReason]
 RETRIEVAL_LEG_UNSPECIFIED: RetrievalLeg
 RETRIEVAL_LEG_VECTOR: RetrievalLeg
 RETRIEVAL_LEG_LEXICAL: RetrievalLeg
@@ -95,6 +96,7 @@ LEFT_OUT_REASON_STATE: LeftOutReason
 LEFT_OUT_REASON_EXPIRED: LeftOutReason
 LEFT_OUT_REASON_FILTERED: LeftOutReason
 LEFT_OUT_REASON_TAIL: LeftOutReason
+LEFT_OUT_REASON_CONSENT: LeftOutReason
 
 class LegScore(_message.Message):
     __slots__ = ("leg", "rank", "raw_score", "contribution")

@@ -1067,7 +1067,8 @@ pub enum ErrorReason {
     /// INVALID_ARGUMENT. ReportUse names a memory that the recall did not offer. Metadata: `recall_id`,
     /// `memory_id`.
     MemoryNotInRecall = 17,
-    /// INVALID_ARGUMENT. The tenant's policy refuses the content. Detail: `google.rpc.BadRequest` with the
+    /// INVALID_ARGUMENT. The tenant's policy refuses the content, or the subject's consent (`gate` is then
+    /// "consent") does not cover a memory that was to be live again. Detail: `google.rpc.BadRequest` with the
     /// field at fault and the rule. Metadata: `gate`, `rule`, `item` = index of the item from 0.
     ContentRefused = 18,
     /// NOT_FOUND. No such memory in this tenant, or not visible to this credential. Detail:
@@ -2341,6 +2342,8 @@ pub enum LeftOutReason {
     Filtered = 11,
     /// Returned in `memories`, but scored so far below the best one that it is not in the packed context.
     Tail = 12,
+    /// The subject's consent allows nothing to be recalled (CONSENT_LEVEL_NONE): all that is stored is left out.
+    Consent = 13,
 }
 impl LeftOutReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -2362,6 +2365,7 @@ impl LeftOutReason {
             Self::Expired => "LEFT_OUT_REASON_EXPIRED",
             Self::Filtered => "LEFT_OUT_REASON_FILTERED",
             Self::Tail => "LEFT_OUT_REASON_TAIL",
+            Self::Consent => "LEFT_OUT_REASON_CONSENT",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -2380,6 +2384,7 @@ impl LeftOutReason {
             "LEFT_OUT_REASON_EXPIRED" => Some(Self::Expired),
             "LEFT_OUT_REASON_FILTERED" => Some(Self::Filtered),
             "LEFT_OUT_REASON_TAIL" => Some(Self::Tail),
+            "LEFT_OUT_REASON_CONSENT" => Some(Self::Consent),
             _ => None,
         }
     }
@@ -2461,8 +2466,8 @@ pub struct DecideReviewRequest {
     /// passes the gates as a Write does.
     #[prost(string, tag = "4")]
     pub content: ::prost::alloc::string::String,
-    /// The trust that the reviewer vouches for, at most that of the reviewer's credential. Not set: the
-    /// memory keeps its trust.
+    /// The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
+    /// much. Not set: the memory keeps its trust.
     #[prost(enumeration = "TrustLevel", tag = "5")]
     pub trust: i32,
     /// Makes the call repeatable: see MemoryService. A UUID; empty for a call that cannot be repeated.
@@ -2634,8 +2639,9 @@ pub mod review_service_client {
         /// Decides one review.
         ///
         /// Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
-        /// FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED), ALREADY_EXISTS
-        /// (REQUEST_ID_PAYLOAD_MISMATCH).
+        /// FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED, SLOT_CONFLICT), PERMISSION_DENIED (what it would
+        /// replace is trusted more than the reviewer's credential may say), INVALID_ARGUMENT (CONTENT_REFUSED: by
+        /// the tenant's policy, or by the subject's consent), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
         pub async fn decide_review(
             &mut self,
             request: impl tonic::IntoRequest<super::DecideReviewRequest>,
@@ -4280,7 +4286,9 @@ pub struct RestoreRequest {
 /// Response of MemoryService.Restore.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RestoreResponse {
-    /// The memory, ACTIVE again, in MEMORY_VIEW_BASIC.
+    /// The memory in MEMORY_VIEW_BASIC: ACTIVE again; or PENDING, if what is live in its place is trusted more,
+    /// or if the memory is trusted more than the caller's credential may say. Then a reviewer decides, and what
+    /// is live stays so. It keeps its own provenance, and an expiry that has passed stays passed.
     #[prost(message, optional, tag = "1")]
     pub memory: ::core::option::Option<Memory>,
     /// Id of the memory that was live in its place and is SUPERSEDED now; empty if none was.
@@ -5208,7 +5216,8 @@ pub mod memory_service_client {
         /// Makes a SUPERSEDED or ARCHIVED memory live again; what replaced it is SUPERSEDED by it. Permission:
         /// `supersede`.
         ///
-        /// Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE).
+        /// Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE), INVALID_ARGUMENT (CONTENT_REFUSED:
+        /// the subject's consent does not cover it).
         pub async fn restore(
             &mut self,
             request: impl tonic::IntoRequest<super::RestoreRequest>,
@@ -5236,7 +5245,8 @@ pub mod memory_service_client {
         /// Ends a memory that was true until now: its validity is closed and it is ARCHIVED; nothing replaces
         /// it. Permission: `supersede`.
         ///
-        /// Errors: as for Supersede.
+        /// Errors: as for Supersede; PERMISSION_DENIED with `permission` = "review" for a memory that is trusted
+        /// more than the caller's credential may say, unless the same credential wrote it or may review.
         pub async fn retract(
             &mut self,
             request: impl tonic::IntoRequest<super::RetractRequest>,
@@ -5264,7 +5274,7 @@ pub mod memory_service_client {
         /// Takes back a whole Write, Supersede or import by its request id: what it created is ARCHIVED, and
         /// what it replaced is ACTIVE again. Permission: `supersede`.
         ///
-        /// Errors: NOT_FOUND (WRITE_NOT_FOUND), ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
+        /// Errors: NOT_FOUND (WRITE_NOT_FOUND), PERMISSION_DENIED as for Retract, ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
         /// (REQUEST_ID_PAYLOAD_MISMATCH).
         pub async fn undo_write(
             &mut self,

@@ -304,7 +304,8 @@ class MemoryServiceServicer(object):
         """Makes a SUPERSEDED or ARCHIVED memory live again; what replaced it is SUPERSEDED by it. Permission:
         `supersede`.
 
-        Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE).
+        Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE), INVALID_ARGUMENT (CONTENT_REFUSED:
+        the subject's consent does not cover it).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -314,7 +315,8 @@ class MemoryServiceServicer(object):
         """Ends a memory that was true until now: its validity is closed and it is ARCHIVED; nothing replaces
         it. Permission: `supersede`.
 
-        Errors: as for Supersede.
+        Errors: as for Supersede; PERMISSION_DENIED with `permission` = "review" for a memory that is trusted
+        more than the caller's credential may say, unless the same credential wrote it or may review.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -324,7 +326,7 @@ class MemoryServiceServicer(object):
         """Takes back a whole Write, Supersede or import by its request id: what it created is ARCHIVED, and
         what it replaced is ACTIVE again. Permission: `supersede`.
 
-        Errors: NOT_FOUND (WRITE_NOT_FOUND), ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
+        Errors: NOT_FOUND (WRITE_NOT_FOUND), PERMISSION_DENIED as for Retract, ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
         (REQUEST_ID_PAYLOAD_MISMATCH).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

@@ -152,19 +152,21 @@ class MemoryServiceStub:
     """Makes a SUPERSEDED or ARCHIVED memory live again; what replaced it is SUPERSEDED by it. Permission:
     `supersede`.
 
-    Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE).
+    Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE), INVALID_ARGUMENT (CONTENT_REFUSED:
+    the subject's consent does not cover it).
     """
     Retract: _grpc.UnaryUnaryMultiCallable[_correction_pb2.RetractRequest, _correction_pb2.RetractResponse]
     """Ends a memory that was true until now: its validity is closed and it is ARCHIVED; nothing replaces
     it. Permission: `supersede`.
 
-    Errors: as for Supersede.
+    Errors: as for Supersede; PERMISSION_DENIED with `permission` = "review" for a memory that is trusted
+    more than the caller's credential may say, unless the same credential wrote it or may review.
     """
     UndoWrite: _grpc.UnaryUnaryMultiCallable[_correction_pb2.UndoWriteRequest, _correction_pb2.UndoWriteResponse]
     """Takes back a whole Write, Supersede or import by its request id: what it created is ARCHIVED, and
     what it replaced is ACTIVE again. Permission: `supersede`.
 
-    Errors: NOT_FOUND (WRITE_NOT_FOUND), ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
+    Errors: NOT_FOUND (WRITE_NOT_FOUND), PERMISSION_DENIED as for Retract, ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
     (REQUEST_ID_PAYLOAD_MISMATCH).
     """
     Audit: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.AuditRequest, _memory_service_pb2.AuditResponse]
@@ -295,19 +297,21 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     """Makes a SUPERSEDED or ARCHIVED memory live again; what replaced it is SUPERSEDED by it. Permission:
     `supersede`.
 
-    Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE).
+    Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE), INVALID_ARGUMENT (CONTENT_REFUSED:
+    the subject's consent does not cover it).
     """
     Retract: _aio.UnaryUnaryMultiCallable[_correction_pb2.RetractRequest, _correction_pb2.RetractResponse]  # type: ignore[assignment]
     """Ends a memory that was true until now: its validity is closed and it is ARCHIVED; nothing replaces
     it. Permission: `supersede`.
 
-    Errors: as for Supersede.
+    Errors: as for Supersede; PERMISSION_DENIED with `permission` = "review" for a memory that is trusted
+    more than the caller's credential may say, unless the same credential wrote it or may review.
     """
     UndoWrite: _aio.UnaryUnaryMultiCallable[_correction_pb2.UndoWriteRequest, _correction_pb2.UndoWriteResponse]  # type: ignore[assignment]
     """Takes back a whole Write, Supersede or import by its request id: what it created is ARCHIVED, and
     what it replaced is ACTIVE again. Permission: `supersede`.
 
-    Errors: NOT_FOUND (WRITE_NOT_FOUND), ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
+    Errors: NOT_FOUND (WRITE_NOT_FOUND), PERMISSION_DENIED as for Retract, ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
     (REQUEST_ID_PAYLOAD_MISMATCH).
     """
     Audit: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.AuditRequest, _memory_service_pb2.AuditResponse]  # type: ignore[assignment]
@@ -507,7 +511,8 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         """Makes a SUPERSEDED or ARCHIVED memory live again; what replaced it is SUPERSEDED by it. Permission:
         `supersede`.
 
-        Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE).
+        Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE), INVALID_ARGUMENT (CONTENT_REFUSED:
+        the subject's consent does not cover it).
         """
 
     @_abc_1.abstractmethod
@@ -519,7 +524,8 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         """Ends a memory that was true until now: its validity is closed and it is ARCHIVED; nothing replaces
         it. Permission: `supersede`.
 
-        Errors: as for Supersede.
+        Errors: as for Supersede; PERMISSION_DENIED with `permission` = "review" for a memory that is trusted
+        more than the caller's credential may say, unless the same credential wrote it or may review.
         """
 
     @_abc_1.abstractmethod
@@ -531,7 +537,7 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         """Takes back a whole Write, Supersede or import by its request id: what it created is ARCHIVED, and
         what it replaced is ACTIVE again. Permission: `supersede`.
 
-        Errors: NOT_FOUND (WRITE_NOT_FOUND), ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
+        Errors: NOT_FOUND (WRITE_NOT_FOUND), PERMISSION_DENIED as for Retract, ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
         (REQUEST_ID_PAYLOAD_MISMATCH).
         """
 

@@ -66,8 +66,9 @@ class ReviewServiceServicer(object):
         """Decides one review.
 
         Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
-        FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED), ALREADY_EXISTS
-        (REQUEST_ID_PAYLOAD_MISMATCH).
+        FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED, SLOT_CONFLICT), PERMISSION_DENIED (what it would
+        replace is trusted more than the reviewer's credential may say), INVALID_ARGUMENT (CONTENT_REFUSED: by
+        the tenant's policy, or by the subject's consent), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

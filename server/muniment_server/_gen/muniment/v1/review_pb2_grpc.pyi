@@ -44,8 +44,9 @@ class ReviewServiceStub:
     """Decides one review.
 
     Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
-    FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED), ALREADY_EXISTS
-    (REQUEST_ID_PAYLOAD_MISMATCH).
+    FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED, SLOT_CONFLICT), PERMISSION_DENIED (what it would
+    replace is trusted more than the reviewer's credential may say), INVALID_ARGUMENT (CONTENT_REFUSED: by
+    the tenant's policy, or by the subject's consent), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
     """
 
 @_typing.type_check_only
@@ -64,8 +65,9 @@ class ReviewServiceAsyncStub(ReviewServiceStub):
     """Decides one review.
 
     Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
-    FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED), ALREADY_EXISTS
-    (REQUEST_ID_PAYLOAD_MISMATCH).
+    FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED, SLOT_CONFLICT), PERMISSION_DENIED (what it would
+    replace is trusted more than the reviewer's credential may say), INVALID_ARGUMENT (CONTENT_REFUSED: by
+    the tenant's policy, or by the subject's consent), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
     """
 
 class ReviewServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -93,8 +95,9 @@ class ReviewServiceServicer(metaclass=_abc_1.ABCMeta):
         """Decides one review.
 
         Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
-        FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED), ALREADY_EXISTS
-        (REQUEST_ID_PAYLOAD_MISMATCH).
+        FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED, SLOT_CONFLICT), PERMISSION_DENIED (what it would
+        replace is trusted more than the reviewer's credential may say), INVALID_ARGUMENT (CONTENT_REFUSED: by
+        the tenant's policy, or by the subject's consent), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
         """
 
 def add_ReviewServiceServicer_to_server(servicer: ReviewServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -228,8 +228,8 @@ private static final long serialVersionUID = 0L;
   private int trust_ = 0;
   /**
    * <pre>
-   * The trust that the reviewer vouches for, at most that of the reviewer's credential. Not set: the
-   * memory keeps its trust.
+   * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
+   * much. Not set: the memory keeps its trust.
    * </pre>
    *
    * <code>.muniment.v1.TrustLevel trust = 5 [json_name = "trust"];</code>
@@ -240,8 +240,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The trust that the reviewer vouches for, at most that of the reviewer's credential. Not set: the
-   * memory keeps its trust.
+   * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
+   * much. Not set: the memory keeps its trust.
    * </pre>
    *
    * <code>.muniment.v1.TrustLevel trust = 5 [json_name = "trust"];</code>
@@ -1073,8 +1073,8 @@ private static final long serialVersionUID = 0L;
     private int trust_ = 0;
     /**
      * <pre>
-     * The trust that the reviewer vouches for, at most that of the reviewer's credential. Not set: the
-     * memory keeps its trust.
+     * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
+     * much. Not set: the memory keeps its trust.
      * </pre>
      *
      * <code>.muniment.v1.TrustLevel trust = 5 [json_name = "trust"];</code>
@@ -1085,8 +1085,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The trust that the reviewer vouches for, at most that of the reviewer's credential. Not set: the
-     * memory keeps its trust.
+     * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
+     * much. Not set: the memory keeps its trust.
      * </pre>
      *
      * <code>.muniment.v1.TrustLevel trust = 5 [json_name = "trust"];</code>
@@ -1101,8 +1101,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The trust that the reviewer vouches for, at most that of the reviewer's credential. Not set: the
-     * memory keeps its trust.
+     * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
+     * much. Not set: the memory keeps its trust.
      * </pre>
      *
      * <code>.muniment.v1.TrustLevel trust = 5 [json_name = "trust"];</code>
@@ -1115,8 +1115,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The trust that the reviewer vouches for, at most that of the reviewer's credential. Not set: the
-     * memory keeps its trust.
+     * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
+     * much. Not set: the memory keeps its trust.
      * </pre>
      *
      * <code>.muniment.v1.TrustLevel trust = 5 [json_name = "trust"];</code>
@@ -1132,8 +1132,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The trust that the reviewer vouches for, at most that of the reviewer's credential. Not set: the
-     * memory keeps its trust.
+     * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
+     * much. Not set: the memory keeps its trust.
      * </pre>
      *
      * <code>.muniment.v1.TrustLevel trust = 5 [json_name = "trust"];</code>

@@ -95,8 +95,8 @@ public interface DecideReviewRequestOrBuilder extends
 
   /**
    * <pre>
-   * The trust that the reviewer vouches for, at most that of the reviewer's credential. Not set: the
-   * memory keeps its trust.
+   * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
+   * much. Not set: the memory keeps its trust.
    * </pre>
    *
    * <code>.muniment.v1.TrustLevel trust = 5 [json_name = "trust"];</code>
@@ -105,8 +105,8 @@ public interface DecideReviewRequestOrBuilder extends
   int getTrustValue();
   /**
    * <pre>
-   * The trust that the reviewer vouches for, at most that of the reviewer's credential. Not set: the
-   * memory keeps its trust.
+   * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
+   * much. Not set: the memory keeps its trust.
    * </pre>
    *
    * <code>.muniment.v1.TrustLevel trust = 5 [json_name = "trust"];</code>

@@ -152,7 +152,8 @@ public enum ErrorReason
   ERROR_REASON_MEMORY_NOT_IN_RECALL(17),
   /**
    * <pre>
-   * INVALID_ARGUMENT. The tenant's policy refuses the content. Detail: `google.rpc.BadRequest` with the
+   * INVALID_ARGUMENT. The tenant's policy refuses the content, or the subject's consent (`gate` is then
+   * "consent") does not cover a memory that was to be live again. Detail: `google.rpc.BadRequest` with the
    * field at fault and the rule. Metadata: `gate`, `rule`, `item` = index of the item from 0.
    * </pre>
    *
@@ -523,7 +524,8 @@ public enum ErrorReason
   public static final int ERROR_REASON_MEMORY_NOT_IN_RECALL_VALUE = 17;
   /**
    * <pre>
-   * INVALID_ARGUMENT. The tenant's policy refuses the content. Detail: `google.rpc.BadRequest` with the
+   * INVALID_ARGUMENT. The tenant's policy refuses the content, or the subject's consent (`gate` is then
+   * "consent") does not cover a memory that was to be live again. Detail: `google.rpc.BadRequest` with the
    * field at fault and the rule. Metadata: `gate`, `rule`, `item` = index of the item from 0.
    * </pre>
    *

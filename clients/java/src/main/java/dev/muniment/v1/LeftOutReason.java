@@ -122,6 +122,14 @@ public enum LeftOutReason
    * <code>LEFT_OUT_REASON_TAIL = 12;</code>
    */
   LEFT_OUT_REASON_TAIL(12),
+  /**
+   * <pre>
+   * The subject's consent allows nothing to be recalled (CONSENT_LEVEL_NONE): all that is stored is left out.
+   * </pre>
+   *
+   * <code>LEFT_OUT_REASON_CONSENT = 13;</code>
+   */
+  LEFT_OUT_REASON_CONSENT(13),
   UNRECOGNIZED(-1),
   ;
 
@@ -241,6 +249,14 @@ public enum LeftOutReason
    * <code>LEFT_OUT_REASON_TAIL = 12;</code>
    */
   public static final int LEFT_OUT_REASON_TAIL_VALUE = 12;
+  /**
+   * <pre>
+   * The subject's consent allows nothing to be recalled (CONSENT_LEVEL_NONE): all that is stored is left out.
+   * </pre>
+   *
+   * <code>LEFT_OUT_REASON_CONSENT = 13;</code>
+   */
+  public static final int LEFT_OUT_REASON_CONSENT_VALUE = 13;
 
 
   public final int getNumber() {
@@ -280,6 +296,7 @@ public enum LeftOutReason
       case 10: return LEFT_OUT_REASON_EXPIRED;
       case 11: return LEFT_OUT_REASON_FILTERED;
       case 12: return LEFT_OUT_REASON_TAIL;
+      case 13: return LEFT_OUT_REASON_CONSENT;
       default: return null;
     }
   }

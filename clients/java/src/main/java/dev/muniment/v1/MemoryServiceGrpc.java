@@ -745,7 +745,8 @@ public final class MemoryServiceGrpc {
      * <pre>
      * Makes a SUPERSEDED or ARCHIVED memory live again; what replaced it is SUPERSEDED by it. Permission:
      * `supersede`.
-     * Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE).
+     * Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE), INVALID_ARGUMENT (CONTENT_REFUSED:
+     * the subject's consent does not cover it).
      * </pre>
      */
     default void restore(dev.muniment.v1.RestoreRequest request,
@@ -757,7 +758,8 @@ public final class MemoryServiceGrpc {
      * <pre>
      * Ends a memory that was true until now: its validity is closed and it is ARCHIVED; nothing replaces
      * it. Permission: `supersede`.
-     * Errors: as for Supersede.
+     * Errors: as for Supersede; PERMISSION_DENIED with `permission` = "review" for a memory that is trusted
+     * more than the caller's credential may say, unless the same credential wrote it or may review.
      * </pre>
      */
     default void retract(dev.muniment.v1.RetractRequest request,
@@ -769,7 +771,7 @@ public final class MemoryServiceGrpc {
      * <pre>
      * Takes back a whole Write, Supersede or import by its request id: what it created is ARCHIVED, and
      * what it replaced is ACTIVE again. Permission: `supersede`.
-     * Errors: NOT_FOUND (WRITE_NOT_FOUND), ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
+     * Errors: NOT_FOUND (WRITE_NOT_FOUND), PERMISSION_DENIED as for Retract, ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
      * (REQUEST_ID_PAYLOAD_MISMATCH).
      * </pre>
      */
@@ -1027,7 +1029,8 @@ public final class MemoryServiceGrpc {
      * <pre>
      * Makes a SUPERSEDED or ARCHIVED memory live again; what replaced it is SUPERSEDED by it. Permission:
      * `supersede`.
-     * Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE).
+     * Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE), INVALID_ARGUMENT (CONTENT_REFUSED:
+     * the subject's consent does not cover it).
      * </pre>
      */
     public void restore(dev.muniment.v1.RestoreRequest request,
@@ -1040,7 +1043,8 @@ public final class MemoryServiceGrpc {
      * <pre>
      * Ends a memory that was true until now: its validity is closed and it is ARCHIVED; nothing replaces
      * it. Permission: `supersede`.
-     * Errors: as for Supersede.
+     * Errors: as for Supersede; PERMISSION_DENIED with `permission` = "review" for a memory that is trusted
+     * more than the caller's credential may say, unless the same credential wrote it or may review.
      * </pre>
      */
     public void retract(dev.muniment.v1.RetractRequest request,
@@ -1053,7 +1057,7 @@ public final class MemoryServiceGrpc {
      * <pre>
      * Takes back a whole Write, Supersede or import by its request id: what it created is ARCHIVED, and
      * what it replaced is ACTIVE again. Permission: `supersede`.
-     * Errors: NOT_FOUND (WRITE_NOT_FOUND), ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
+     * Errors: NOT_FOUND (WRITE_NOT_FOUND), PERMISSION_DENIED as for Retract, ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
      * (REQUEST_ID_PAYLOAD_MISMATCH).
      * </pre>
      */
@@ -1270,7 +1274,8 @@ public final class MemoryServiceGrpc {
      * <pre>
      * Makes a SUPERSEDED or ARCHIVED memory live again; what replaced it is SUPERSEDED by it. Permission:
      * `supersede`.
-     * Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE).
+     * Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE), INVALID_ARGUMENT (CONTENT_REFUSED:
+     * the subject's consent does not cover it).
      * </pre>
      */
     public dev.muniment.v1.RestoreResponse restore(dev.muniment.v1.RestoreRequest request) throws io.grpc.StatusException {
@@ -1282,7 +1287,8 @@ public final class MemoryServiceGrpc {
      * <pre>
      * Ends a memory that was true until now: its validity is closed and it is ARCHIVED; nothing replaces
      * it. Permission: `supersede`.
-     * Errors: as for Supersede.
+     * Errors: as for Supersede; PERMISSION_DENIED with `permission` = "review" for a memory that is trusted
+     * more than the caller's credential may say, unless the same credential wrote it or may review.
      * </pre>
      */
     public dev.muniment.v1.RetractResponse retract(dev.muniment.v1.RetractRequest request) throws io.grpc.StatusException {
@@ -1294,7 +1300,7 @@ public final class MemoryServiceGrpc {
      * <pre>
      * Takes back a whole Write, Supersede or import by its request id: what it created is ARCHIVED, and
      * what it replaced is ACTIVE again. Permission: `supersede`.
-     * Errors: NOT_FOUND (WRITE_NOT_FOUND), ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
+     * Errors: NOT_FOUND (WRITE_NOT_FOUND), PERMISSION_DENIED as for Retract, ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
      * (REQUEST_ID_PAYLOAD_MISMATCH).
      * </pre>
      */
@@ -1494,7 +1500,8 @@ public final class MemoryServiceGrpc {
      * <pre>
      * Makes a SUPERSEDED or ARCHIVED memory live again; what replaced it is SUPERSEDED by it. Permission:
      * `supersede`.
-     * Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE).
+     * Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE), INVALID_ARGUMENT (CONTENT_REFUSED:
+     * the subject's consent does not cover it).
      * </pre>
      */
     public dev.muniment.v1.RestoreResponse restore(dev.muniment.v1.RestoreRequest request) {
@@ -1506,7 +1513,8 @@ public final class MemoryServiceGrpc {
      * <pre>
      * Ends a memory that was true until now: its validity is closed and it is ARCHIVED; nothing replaces
      * it. Permission: `supersede`.
-     * Errors: as for Supersede.
+     * Errors: as for Supersede; PERMISSION_DENIED with `permission` = "review" for a memory that is trusted
+     * more than the caller's credential may say, unless the same credential wrote it or may review.
      * </pre>
      */
     public dev.muniment.v1.RetractResponse retract(dev.muniment.v1.RetractRequest request) {
@@ -1518,7 +1526,7 @@ public final class MemoryServiceGrpc {
      * <pre>
      * Takes back a whole Write, Supersede or import by its request id: what it created is ARCHIVED, and
      * what it replaced is ACTIVE again. Permission: `supersede`.
-     * Errors: NOT_FOUND (WRITE_NOT_FOUND), ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
+     * Errors: NOT_FOUND (WRITE_NOT_FOUND), PERMISSION_DENIED as for Retract, ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
      * (REQUEST_ID_PAYLOAD_MISMATCH).
      * </pre>
      */
@@ -1728,7 +1736,8 @@ public final class MemoryServiceGrpc {
      * <pre>
      * Makes a SUPERSEDED or ARCHIVED memory live again; what replaced it is SUPERSEDED by it. Permission:
      * `supersede`.
-     * Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE).
+     * Errors: as for Supersede; FAILED_PRECONDITION (MEMORY_NOT_RESTORABLE), INVALID_ARGUMENT (CONTENT_REFUSED:
+     * the subject's consent does not cover it).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.muniment.v1.RestoreResponse> restore(
@@ -1741,7 +1750,8 @@ public final class MemoryServiceGrpc {
      * <pre>
      * Ends a memory that was true until now: its validity is closed and it is ARCHIVED; nothing replaces
      * it. Permission: `supersede`.
-     * Errors: as for Supersede.
+     * Errors: as for Supersede; PERMISSION_DENIED with `permission` = "review" for a memory that is trusted
+     * more than the caller's credential may say, unless the same credential wrote it or may review.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.muniment.v1.RetractResponse> retract(
@@ -1754,7 +1764,7 @@ public final class MemoryServiceGrpc {
      * <pre>
      * Takes back a whole Write, Supersede or import by its request id: what it created is ARCHIVED, and
      * what it replaced is ACTIVE again. Permission: `supersede`.
-     * Errors: NOT_FOUND (WRITE_NOT_FOUND), ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
+     * Errors: NOT_FOUND (WRITE_NOT_FOUND), PERMISSION_DENIED as for Retract, ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS
      * (REQUEST_ID_PAYLOAD_MISMATCH).
      * </pre>
      */

@@ -110,7 +110,7 @@ public final class RecallProto {
       "RADATION_REASON_EMBEDDER_UNAVAILABLE\020\002\022(" +
       "\n$DEGRADATION_REASON_QUERY_NOT_COVERED\020\003" +
       "\022)\n%DEGRADATION_REASON_EMBEDDINGS_PENDIN" +
-      "G\020\004\022\035\n\031DEGRADATION_REASON_FAILED\020\005*\251\003\n\rL" +
+      "G\020\004\022\035\n\031DEGRADATION_REASON_FAILED\020\005*\306\003\n\rL" +
       "eftOutReason\022\037\n\033LEFT_OUT_REASON_UNSPECIF" +
       "IED\020\000\022#\n\037LEFT_OUT_REASON_BELOW_MIN_SCORE" +
       "\020\001\022\031\n\025LEFT_OUT_REASON_LIMIT\020\002\022 \n\034LEFT_OU" +
@@ -121,10 +121,11 @@ public final class RecallProto {
       "\007\022\033\n\027LEFT_OUT_REASON_CHANGED\020\010\022\031\n\025LEFT_O" +
       "UT_REASON_STATE\020\t\022\033\n\027LEFT_OUT_REASON_EXP" +
       "IRED\020\n\022\034\n\030LEFT_OUT_REASON_FILTERED\020\013\022\030\n\024" +
-      "LEFT_OUT_REASON_TAIL\020\014Bk\n\017dev.muniment.v" +
-      "1B\013RecallProtoP\001\242\002\003MXX\252\002\013Muniment.V1\312\002\013M" +
-      "uniment\\V1\342\002\027Muniment\\V1\\GPBMetadata\352\002\014M" +
-      "uniment::V1b\006proto3"
+      "LEFT_OUT_REASON_TAIL\020\014\022\033\n\027LEFT_OUT_REASO" +
+      "N_CONSENT\020\rBk\n\017dev.muniment.v1B\013RecallPr" +
+      "otoP\001\242\002\003MXX\252\002\013Muniment.V1\312\002\013Muniment\\V1\342" +
+      "\002\027Muniment\\V1\\GPBMetadata\352\002\014Muniment::V1" +
+      "b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

@@ -54,7 +54,9 @@ private static final long serialVersionUID = 0L;
   private dev.muniment.v1.Memory memory_;
   /**
    * <pre>
-   * The memory, ACTIVE again, in MEMORY_VIEW_BASIC.
+   * The memory in MEMORY_VIEW_BASIC: ACTIVE again; or PENDING, if what is live in its place is trusted more,
+   * or if the memory is trusted more than the caller's credential may say. Then a reviewer decides, and what
+   * is live stays so. It keeps its own provenance, and an expiry that has passed stays passed.
    * </pre>
    *
    * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -66,7 +68,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The memory, ACTIVE again, in MEMORY_VIEW_BASIC.
+   * The memory in MEMORY_VIEW_BASIC: ACTIVE again; or PENDING, if what is live in its place is trusted more,
+   * or if the memory is trusted more than the caller's credential may say. Then a reviewer decides, and what
+   * is live stays so. It keeps its own provenance, and an expiry that has passed stays passed.
    * </pre>
    *
    * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -78,7 +82,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The memory, ACTIVE again, in MEMORY_VIEW_BASIC.
+   * The memory in MEMORY_VIEW_BASIC: ACTIVE again; or PENDING, if what is live in its place is trusted more,
+   * or if the memory is trusted more than the caller's credential may say. Then a reviewer decides, and what
+   * is live stays so. It keeps its own provenance, and an expiry that has passed stays passed.
    * </pre>
    *
    * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -630,7 +636,9 @@ private static final long serialVersionUID = 0L;
         dev.muniment.v1.Memory, dev.muniment.v1.Memory.Builder, dev.muniment.v1.MemoryOrBuilder> memoryBuilder_;
     /**
      * <pre>
-     * The memory, ACTIVE again, in MEMORY_VIEW_BASIC.
+     * The memory in MEMORY_VIEW_BASIC: ACTIVE again; or PENDING, if what is live in its place is trusted more,
+     * or if the memory is trusted more than the caller's credential may say. Then a reviewer decides, and what
+     * is live stays so. It keeps its own provenance, and an expiry that has passed stays passed.
      * </pre>
      *
      * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -641,7 +649,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The memory, ACTIVE again, in MEMORY_VIEW_BASIC.
+     * The memory in MEMORY_VIEW_BASIC: ACTIVE again; or PENDING, if what is live in its place is trusted more,
+     * or if the memory is trusted more than the caller's credential may say. Then a reviewer decides, and what
+     * is live stays so. It keeps its own provenance, and an expiry that has passed stays passed.
      * </pre>
      *
      * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -656,7 +666,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The memory, ACTIVE again, in MEMORY_VIEW_BASIC.
+     * The memory in MEMORY_VIEW_BASIC: ACTIVE again; or PENDING, if what is live in its place is trusted more,
+     * or if the memory is trusted more than the caller's credential may say. Then a reviewer decides, and what
+     * is live stays so. It keeps its own provenance, and an expiry that has passed stays passed.
      * </pre>
      *
      * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -676,7 +688,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The memory, ACTIVE again, in MEMORY_VIEW_BASIC.
+     * The memory in MEMORY_VIEW_BASIC: ACTIVE again; or PENDING, if what is live in its place is trusted more,
+     * or if the memory is trusted more than the caller's credential may say. Then a reviewer decides, and what
+     * is live stays so. It keeps its own provenance, and an expiry that has passed stays passed.
      * </pre>
      *
      * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -694,7 +708,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The memory, ACTIVE again, in MEMORY_VIEW_BASIC.
+     * The memory in MEMORY_VIEW_BASIC: ACTIVE again; or PENDING, if what is live in its place is trusted more,
+     * or if the memory is trusted more than the caller's credential may say. Then a reviewer decides, and what
+     * is live stays so. It keeps its own provenance, and an expiry that has passed stays passed.
      * </pre>
      *
      * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -719,7 +735,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The memory, ACTIVE again, in MEMORY_VIEW_BASIC.
+     * The memory in MEMORY_VIEW_BASIC: ACTIVE again; or PENDING, if what is live in its place is trusted more,
+     * or if the memory is trusted more than the caller's credential may say. Then a reviewer decides, and what
+     * is live stays so. It keeps its own provenance, and an expiry that has passed stays passed.
      * </pre>
      *
      * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -736,7 +754,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The memory, ACTIVE again, in MEMORY_VIEW_BASIC.
+     * The memory in MEMORY_VIEW_BASIC: ACTIVE again; or PENDING, if what is live in its place is trusted more,
+     * or if the memory is trusted more than the caller's credential may say. Then a reviewer decides, and what
+     * is live stays so. It keeps its own provenance, and an expiry that has passed stays passed.
      * </pre>
      *
      * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -748,7 +768,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The memory, ACTIVE again, in MEMORY_VIEW_BASIC.
+     * The memory in MEMORY_VIEW_BASIC: ACTIVE again; or PENDING, if what is live in its place is trusted more,
+     * or if the memory is trusted more than the caller's credential may say. Then a reviewer decides, and what
+     * is live stays so. It keeps its own provenance, and an expiry that has passed stays passed.
      * </pre>
      *
      * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -763,7 +785,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The memory, ACTIVE again, in MEMORY_VIEW_BASIC.
+     * The memory in MEMORY_VIEW_BASIC: ACTIVE again; or PENDING, if what is live in its place is trusted more,
+     * or if the memory is trusted more than the caller's credential may say. Then a reviewer decides, and what
+     * is live stays so. It keeps its own provenance, and an expiry that has passed stays passed.
      * </pre>
      *
      * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>

@@ -12,7 +12,9 @@ public interface RestoreResponseOrBuilder extends
 
   /**
    * <pre>
-   * The memory, ACTIVE again, in MEMORY_VIEW_BASIC.
+   * The memory in MEMORY_VIEW_BASIC: ACTIVE again; or PENDING, if what is live in its place is trusted more,
+   * or if the memory is trusted more than the caller's credential may say. Then a reviewer decides, and what
+   * is live stays so. It keeps its own provenance, and an expiry that has passed stays passed.
    * </pre>
    *
    * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -21,7 +23,9 @@ public interface RestoreResponseOrBuilder extends
   boolean hasMemory();
   /**
    * <pre>
-   * The memory, ACTIVE again, in MEMORY_VIEW_BASIC.
+   * The memory in MEMORY_VIEW_BASIC: ACTIVE again; or PENDING, if what is live in its place is trusted more,
+   * or if the memory is trusted more than the caller's credential may say. Then a reviewer decides, and what
+   * is live stays so. It keeps its own provenance, and an expiry that has passed stays passed.
    * </pre>
    *
    * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -30,7 +34,9 @@ public interface RestoreResponseOrBuilder extends
   dev.muniment.v1.Memory getMemory();
   /**
    * <pre>
-   * The memory, ACTIVE again, in MEMORY_VIEW_BASIC.
+   * The memory in MEMORY_VIEW_BASIC: ACTIVE again; or PENDING, if what is live in its place is trusted more,
+   * or if the memory is trusted more than the caller's credential may say. Then a reviewer decides, and what
+   * is live stays so. It keeps its own provenance, and an expiry that has passed stays passed.
    * </pre>
    *
    * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>

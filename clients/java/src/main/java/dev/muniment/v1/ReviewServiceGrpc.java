@@ -161,8 +161,9 @@ public final class ReviewServiceGrpc {
      * <pre>
      * Decides one review.
      * Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
-     * FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED), ALREADY_EXISTS
-     * (REQUEST_ID_PAYLOAD_MISMATCH).
+     * FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED, SLOT_CONFLICT), PERMISSION_DENIED (what it would
+     * replace is trusted more than the reviewer's credential may say), INVALID_ARGUMENT (CONTENT_REFUSED: by
+     * the tenant's policy, or by the subject's consent), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
      * </pre>
      */
     default void decideReview(dev.muniment.v1.DecideReviewRequest request,
@@ -222,8 +223,9 @@ public final class ReviewServiceGrpc {
      * <pre>
      * Decides one review.
      * Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
-     * FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED), ALREADY_EXISTS
-     * (REQUEST_ID_PAYLOAD_MISMATCH).
+     * FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED, SLOT_CONFLICT), PERMISSION_DENIED (what it would
+     * replace is trusted more than the reviewer's credential may say), INVALID_ARGUMENT (CONTENT_REFUSED: by
+     * the tenant's policy, or by the subject's consent), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
      * </pre>
      */
     public void decideReview(dev.muniment.v1.DecideReviewRequest request,
@@ -268,8 +270,9 @@ public final class ReviewServiceGrpc {
      * <pre>
      * Decides one review.
      * Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
-     * FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED), ALREADY_EXISTS
-     * (REQUEST_ID_PAYLOAD_MISMATCH).
+     * FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED, SLOT_CONFLICT), PERMISSION_DENIED (what it would
+     * replace is trusted more than the reviewer's credential may say), INVALID_ARGUMENT (CONTENT_REFUSED: by
+     * the tenant's policy, or by the subject's consent), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
      * </pre>
      */
     public dev.muniment.v1.DecideReviewResponse decideReview(dev.muniment.v1.DecideReviewRequest request) throws io.grpc.StatusException {
@@ -313,8 +316,9 @@ public final class ReviewServiceGrpc {
      * <pre>
      * Decides one review.
      * Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
-     * FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED), ALREADY_EXISTS
-     * (REQUEST_ID_PAYLOAD_MISMATCH).
+     * FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED, SLOT_CONFLICT), PERMISSION_DENIED (what it would
+     * replace is trusted more than the reviewer's credential may say), INVALID_ARGUMENT (CONTENT_REFUSED: by
+     * the tenant's policy, or by the subject's consent), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
      * </pre>
      */
     public dev.muniment.v1.DecideReviewResponse decideReview(dev.muniment.v1.DecideReviewRequest request) {
@@ -359,8 +363,9 @@ public final class ReviewServiceGrpc {
      * <pre>
      * Decides one review.
      * Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
-     * FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED), ALREADY_EXISTS
-     * (REQUEST_ID_PAYLOAD_MISMATCH).
+     * FAILED_PRECONDITION (REVIEW_NOT_PENDING, MEMORY_ERASED, SLOT_CONFLICT), PERMISSION_DENIED (what it would
+     * replace is trusted more than the reviewer's credential may say), INVALID_ARGUMENT (CONTENT_REFUSED: by
+     * the tenant's policy, or by the subject's consent), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.muniment.v1.DecideReviewResponse> decideReview(
