@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID
@@ -10,11 +10,14 @@ from uuid import UUID
 from muniment_server.audit.trail import AuditTrail
 from muniment_server.crypto.key_ring import KeyRing
 from muniment_server.domain.errors import TransactionConflict
+from muniment_server.domain.extraction.candidate import ExtractorKind
 from muniment_server.domain.packing import ESTIMATE, Tokenizer
 from muniment_server.embedding.batching import EmbeddingService
 from muniment_server.embedding.live import Models
+from muniment_server.extraction.base import Extractor
 from muniment_server.storage.database import Database
 
+from .extracting import IngestPolicy, rules_only
 from .policies import Policies
 from .vectors import Backlog, WritePolicy
 
@@ -60,6 +63,7 @@ class Services:
 
     on_waiting: told the tenant and the scope in which memories are being stored without their vectors, and
     how many. models_changed: awaited when the database has another model in use than `models` says.
+    on_ingested: told the tenant of every conversation that was taken in.
     """
 
     database: Database
@@ -75,6 +79,9 @@ class Services:
     backlog: Backlog = field(default_factory=Backlog)
     on_waiting: Callable[[UUID, UUID, int], None] = lambda _tenant, _scope, _count: None
     models_changed: Callable[[], Awaitable[None]] = _nothing
+    extractors: Mapping[ExtractorKind, Extractor] = field(default_factory=rules_only)
+    ingest: IngestPolicy = field(default_factory=IngestPolicy)
+    on_ingested: Callable[[UUID], None] = lambda _tenant: None
 
     @property
     def embeddings(self) -> EmbeddingService:

@@ -1,0 +1,540 @@
+"""Ingest: turns of a conversation kept as TURN memories, and queued to be made memories of."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from muniment_server.audit.events import AuditAction
+from muniment_server.crypto.scope_key import ScopeKey
+from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.errors import (
+    ContentRefused,
+    InvalidRequest,
+    SourceNotAllowed,
+    TransactionConflict,
+    TurnConflict,
+    Unimplemented,
+)
+from muniment_server.domain.extraction.candidate import (
+    ExtractionMode,
+    ExtractorKind,
+    Fallback,
+    IngestState,
+    Turn,
+)
+from muniment_server.domain.ids import new_id
+from muniment_server.domain.model import (
+    ClaimedProvenance,
+    MemoryKind,
+    MemoryState,
+    NewMemory,
+    Scope,
+    Validity,
+    WriteOutcome,
+)
+from muniment_server.domain.settings import TenantSettings
+from muniment_server.identity.principal import CallContext
+from muniment_server.storage.database import UniqueConflict, UnitOfWork
+from muniment_server.storage.ingest import (
+    Conversation,
+    IngestRow,
+    TurnRow,
+    hasten,
+    insert_ingest,
+    known_turns,
+    note_turns,
+    put_conversation,
+    read_ingests,
+    update_ingest,
+    waiting_ingests,
+)
+from muniment_server.storage.memories import OpenedWrite, open_write
+from muniment_server.telemetry import names
+from muniment_server.telemetry.spans import memory_span
+
+from .admission import GATE as CONSENT
+from .batch import Applied, Batch, apply, candidate_keys, gathered
+from .consistency import issue_token
+from .idempotency import RequestMark, remember, stored_response
+from .ingest_body import (
+    IngestBody,
+    PendingTurn,
+    Writer,
+    conversation_id,
+    open_body,
+    role_source,
+    turn_digest,
+)
+from .preparing import Prepared, check_items
+from .scoping import EpochChanged, bind_scope, create_scope, usable_scope, writing_key
+from .sealing import ScopeChange
+from .services import Attempts, Services
+
+_MOST_WAITING = 1_000
+_REDO = (IngestState.FAILED, IngestState.STORED)
+"""Ingests whose turns are looked at when they are taken in again."""
+
+
+@dataclass(frozen=True, slots=True)
+class IngestCommand:
+    """scope: with the session. extractor, ttl: None for the tenant's setting. places: of the turns in the
+    request, for errors. method, payload: by which a repeated request id is compared."""
+
+    scope: Scope
+    turns: Sequence[Turn]
+    mode: ExtractionMode
+    extractor: ExtractorKind | None
+    end_session: bool
+    ttl: timedelta | None
+    request_id: UUID | None
+    payload: bytes
+    method: str = "Ingest"
+
+
+@dataclass(frozen=True, slots=True)
+class TakenTurn:
+    """What became of one turn. outcome: None for one that was there already."""
+
+    number: int
+    memory_id: UUID | None
+    already_known: bool
+    outcome: WriteOutcome | None
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What the answer says of the turns; how far the ingest has come is asked apart.
+
+    own: whether this very call recorded the ingest; otherwise an earlier one did.
+    """
+
+    ingest_id: UUID
+    own: bool
+    turns: list[TakenTurn]
+    consistency_token: str
+
+
+Encode: TypeAlias = Callable[[Taken], bytes]
+"""Makes the bytes that are stored for the request id and answered again on a repetition."""
+
+
+class _Overtaken(Exception):
+    """Another call took turns of the conversation in meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What stays the same in every attempt. target: where turns and candidates are written: the session is
+    told by their provenance, it does not narrow them. ingest_id: given for the later parts of a stream."""
+
+    services: Services
+    context: CallContext
+    command: IngestCommand
+    target: Scope
+    scope_id: UUID
+    session: str
+    conversation: UUID
+    tenant_key: TenantKey
+    settings: TenantSettings
+    extractor: ExtractorKind
+    mark: RequestMark | None
+    ingest_id: UUID
+    further: bool
+    encode: Encode
+
+
+def chosen_extractor(
+    services: Services, settings: TenantSettings, asked: ExtractorKind | None
+) -> ExtractorKind:
+    """The extractor asked for, or the tenant's. Raises Unimplemented for one that this server does not have.
+
+    A tenant's setting that needs a language model falls back to the rules where none is configured.
+    """
+    if asked is not None:
+        if asked not in services.extractors:
+            raise Unimplemented("extractor")
+        return asked
+    name = settings.ingest.extractor
+    preferred = ExtractorKind[name.upper()] if name else ExtractorKind.RULES
+    return preferred if preferred in services.extractors else ExtractorKind.RULES
+
+
+async def ingest(
+    services: Services, context: CallContext, command: IngestCommand, encode: Encode
+) -> tuple[bytes, UUID]:
+    """Take turns in, or answer what was answered before for the same request id.
+
+    Returns the encoded answer, and the conversation. Raises TurnConflict, InvalidRequest, ContentRefused,
+    SourceNotAllowed, PermissionDenied, Unimplemented, RequestIdPayloadMismatch, EmbedderUnavailable,
+    Overloaded; on any error nothing is stored.
+    """
+    return await _take_in(services, context, command, None, encode)
+
+
+async def ingest_part(
+    services: Services, context: CallContext, command: IngestCommand, ingest_id: UUID | None
+) -> tuple[Taken, UUID]:
+    """Take one part of a stream in, without a request id. ingest_id: what an earlier part recorded.
+
+    Returns what became of it, and the conversation. Raises what `ingest` raises.
+    """
+    taken: list[Taken] = []
+
+    def keep(one: Taken) -> bytes:
+        taken.append(one)
+        return b""
+
+    _, conversation = await _take_in(services, context, command, ingest_id, keep)
+    return taken[-1], conversation
+
+
+async def _take_in(
+    services: Services,
+    context: CallContext,
+    command: IngestCommand,
+    ingest_id: UUID | None,
+    encode: Encode,
+) -> tuple[bytes, UUID]:
+    scope = bind_scope(context, command.scope)
+    if scope.session is None:
+        raise InvalidRequest.of("scope.session", "required", "must name a session")
+    if not command.turns and not command.end_session:
+        raise InvalidRequest.of("turns", "repeated.min_items", "must hold a turn unless end_session is set")
+    settings = await services.settings.of(context.tenant_id)
+    tenant_key = await services.keys.tenant(context.tenant_id)
+    scope_id = tenant_key.scope_id(int(scope.kind), scope.label)
+    call = _Call(
+        services=services,
+        context=context,
+        command=command,
+        target=replace(scope, session=None),
+        scope_id=scope_id,
+        session=scope.session,
+        conversation=conversation_id(tenant_key, scope_id, scope.agent, scope.session),
+        tenant_key=tenant_key,
+        settings=settings,
+        extractor=chosen_extractor(services, settings, command.extractor),
+        mark=RequestMark.of(tenant_key, command.request_id, command.method, command.payload),
+        ingest_id=ingest_id or new_id(),
+        further=ingest_id is not None,
+        encode=encode,
+    )
+    items = [_item(call, turn) for turn in command.turns]
+    check_items(items, "turns[{}]")
+    with memory_span(
+        names.OP_UPSERT_MEMORY,
+        store_id=str(context.tenant_id),
+        record_count=len(items),
+        agent=scope.agent,
+        session=scope.session,
+    ) as span:
+        span.set(names.INGEST_ID, str(call.ingest_id))
+        taken = await _attempts(call, items)
+    services.on_recorded(context.tenant_id)
+    return taken, call.conversation
+
+
+async def _attempts(call: _Call, items: Sequence[NewMemory]) -> bytes:
+    services, tenant_id = call.services, call.context.tenant_id
+    epoch: int | None = None
+    attempts = Attempts()
+    while True:
+        key = await writing_key(services.keys, tenant_id, call.scope_id, epoch)
+        try:
+            seen = await _seen(call, key)
+            fresh = [index for index, turn in enumerate(call.command.turns) if turn.number not in seen]
+            batch = await _gathered(call, items, fresh)
+            return await _store(call, key, seen, fresh, batch)
+        except EpochChanged as change:
+            epoch = change.epoch
+        except _Overtaken:
+            await attempts.lost(TransactionConflict())
+        except TransactionConflict as conflict:
+            await attempts.lost(conflict)
+        except UniqueConflict as conflict:
+            # The same request id, committed by a call that held another lock: its answer is ours.
+            if conflict.constraint != "idempotency_pkey":
+                raise
+
+
+def _item(call: _Call, turn: Turn) -> NewMemory:
+    ttl = call.command.ttl or timedelta(days=call.settings.ingest.turn_days)
+    return NewMemory(
+        content=turn.content,
+        kind=MemoryKind.TURN,
+        speaker=turn.speaker,
+        turn_number=turn.number,
+        provenance=ClaimedProvenance(
+            source_type=role_source(call.context.principal, turn.role), session=call.session
+        ),
+        validity=Validity(start=turn.time),
+        ttl=ttl,
+    )
+
+
+async def _seen(call: _Call, key: ScopeKey) -> dict[int, TurnRow]:
+    """The turns of the request that were taken in before. Raises TurnConflict, also for one that the request
+    itself has twice."""
+    turns = call.command.turns
+    numbers = [turn.number for turn in turns]
+    if len(set(numbers)) < len(numbers):
+        repeated = next(number for number in numbers if numbers.count(number) > 1)
+        raise TurnConflict(repeated)
+    async with call.services.database.transaction(
+        call.context.tenant_id, timeout=call.context.remaining()
+    ) as work:
+        rows = await known_turns(work, call.conversation, numbers)
+    for turn in turns:
+        row = rows.get(turn.number)
+        # An empty digest: the turn was erased. It is known, and does not come back.
+        if row is not None and row.digest not in (
+            b"",
+            turn_digest(key, call.conversation, turn, row.memory_id),
+        ):
+            raise TurnConflict(turn.number)
+    return rows
+
+
+async def _gathered(call: _Call, items: Sequence[NewMemory], fresh: Sequence[int]) -> Batch | None:
+    if not fresh:
+        return None
+    try:
+        batch = await gathered(
+            call.services, call.context, call.target, [items[index] for index in fresh], path="turns[{}]"
+        )
+        # Nothing is near to a turn: that somebody says it again is another turn.
+        return replace(batch, near=replace(batch.near, most=0))
+    except ContentRefused as error:
+        place = fresh[int(error.metadata["item"])]
+        field = error.violations[0].path.partition("].")[2]
+        raise ContentRefused(
+            f"turns[{place}].{field}", error.metadata["gate"], error.metadata["rule"], place
+        ) from None
+    except SourceNotAllowed as error:
+        place = fresh[int(error.metadata["item"])]
+        raise SourceNotAllowed(error.metadata["source_type"], place) from None
+
+
+async def _store(
+    call: _Call, key: ScopeKey, before: Mapping[int, TurnRow], fresh: Sequence[int], batch: Batch | None
+) -> bytes:
+    services, context = call.services, call.context
+    now = services.clock()
+    prepared = batch.prepared(key) if batch is not None else []
+    async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
+        opened = await _open(work, call, prepared)
+        if opened.scope is None:
+            await create_scope(work, key, call.target, call.scope_id, now)
+            opened = await _open(work, call, prepared)
+        row = usable_scope(context.tenant_id, key, call.target, opened.scope)
+        earlier = stored_response(opened.answer, call.mark, key)
+        if earlier is not None:
+            return earlier
+        seen = await known_turns(work, call.conversation, [turn.number for turn in call.command.turns])
+        if {number: one.digest for number, one in seen.items()} != {
+            number: one.digest for number, one in before.items()
+        }:
+            raise _Overtaken
+        done: Applied | None = None
+        if batch is not None:
+            change = ScopeChange(key, context.tenant_id, row)
+            done = await apply(work, batch, change, prepared, opened.candidates, opened.also, now)
+        turns, pending = _placed(call, seen, fresh, done)
+        ingest_id = await _elsewhere(work, call, seen, fresh, pending, now)
+        own = ingest_id is None
+        if ingest_id is None:
+            ingest_id = call.ingest_id
+            await _record(work, call, key, seen, done, turns, pending, now)
+        token = issue_token(call.tenant_key, services.instance, now)
+        response = call.encode(Taken(ingest_id, own, turns, token))
+        await remember(
+            work,
+            call.mark,
+            response,
+            scope_id=call.scope_id,
+            key=key,
+            memory_ids=[turn.memory_id for turn in turns if turn.memory_id],
+            now=now,
+        )
+    return response
+
+
+async def _open(work: UnitOfWork, call: _Call, prepared: Sequence[Prepared]) -> OpenedWrite:
+    hashes, slots = candidate_keys(prepared)
+    return await open_write(work, call.scope_id, call.mark.request_id if call.mark else None, hashes, slots)
+
+
+def _placed(
+    call: _Call, seen: Mapping[int, TurnRow], fresh: Sequence[int], done: Applied | None
+) -> tuple[list[TakenTurn], list[PendingTurn]]:
+    """What became of each turn of the request, and which of them are to be looked at."""
+    results = dict(zip(fresh, done.results, strict=True)) if done else {}
+    turns: list[TakenTurn] = []
+    pending: list[PendingTurn] = []
+    wanted = call.command.mode is not ExtractionMode.NONE
+    for index, turn in enumerate(call.command.turns):
+        result = results.get(index)
+        if result is None:
+            row = seen[turn.number]
+            turns.append(TakenTurn(turn.number, row.memory_id, True, None))
+            if wanted and row.memory_id is not None and row.state in _REDO:
+                pending.append(PendingTurn(turn.number, turn.role, row.memory_id))
+            continue
+        memory = result.memory
+        turns.append(TakenTurn(turn.number, memory.memory_id if memory else None, False, result.outcome))
+        # What waits for a person or in quarantine is no source of memories.
+        if wanted and memory is not None and memory.state is MemoryState.ACTIVE:
+            pending.append(PendingTurn(turn.number, turn.role, memory.memory_id))
+    return turns, pending
+
+
+async def _elsewhere(
+    work: UnitOfWork,
+    call: _Call,
+    seen: Mapping[int, TurnRow],
+    fresh: Sequence[int],
+    pending: Sequence[PendingTurn],
+    now: datetime,
+) -> UUID | None:
+    """The ingest that tells of a request that brought nothing new; None when there is something to record."""
+    if fresh or pending:
+        return None
+    if call.command.end_session:
+        await hasten(work, call.conversation, now)
+    if call.further:
+        return call.ingest_id
+    last = max(seen.values(), key=lambda row: row.ingest_id, default=None)
+    if last is not None:
+        return last.ingest_id if last.state is not None else None
+    waiting = await waiting_ingests(work, call.conversation, _MOST_WAITING)
+    return waiting[-1].ingest_id if waiting else None
+
+
+async def _record(
+    work: UnitOfWork,
+    call: _Call,
+    key: ScopeKey,
+    seen: Mapping[int, TurnRow],
+    done: Applied | None,
+    turns: Sequence[TakenTurn],
+    pending: Sequence[PendingTurn],
+    now: datetime,
+) -> None:
+    """Queue the ingest, its turns, when the conversation is due, and the event."""
+    command = call.command
+    stored = [turn for turn in turns if turn.memory_id is not None]
+    state = IngestState.STORED if command.mode is ExtractionMode.NONE else IngestState.DONE
+    if pending:
+        state = IngestState.QUEUED
+    elif not stored and _without_consent(done):
+        state = IngestState.REFUSED
+    state = await _put_ingest(work, call, key, state, pending, now)
+    if state is not IngestState.REFUSED:
+        # Whoever erases the session finds the conversation, whether anything waits in it or not.
+        conversation = Conversation(call.conversation, call.scope_id, call.target.agent, call.session)
+        await put_conversation(work, conversation, _due(call, now) if pending else None, now)
+        if command.end_session:
+            await hasten(work, call.conversation, now)
+    by_number = {turn.number: turn for turn in command.turns}
+    again = {one.number for one in pending} & seen.keys()
+    await note_turns(
+        work,
+        call.conversation,
+        call.scope_id,
+        call.ingest_id,
+        [
+            (
+                turn.number,
+                turn.memory_id,
+                turn_digest(key, call.conversation, by_number[turn.number], turn.memory_id),
+            )
+            for turn in stored
+            if not turn.already_known or turn.number in again
+        ],
+    )
+    await call.services.trail.record(
+        work,
+        call.tenant_key,
+        call.context,
+        AuditAction.INGEST,
+        now=now,
+        scope_id=call.scope_id,
+        agent=call.target.agent,
+        session=call.session,
+        request_id=str(call.mark.request_id) if call.mark else None,
+        memory_ids=done.touched if done else [],
+        source_types=done.source_types if done else frozenset(),
+        details=ingested_details(call.ingest_id, state, done.details if done else []),
+    )
+
+
+def ingested_details(
+    ingest_id: UUID,
+    state: IngestState,
+    items: Sequence[Mapping[str, Any]],
+    extractor: ExtractorKind | None = None,
+    fallback: Fallback | None = None,
+) -> dict[str, Any]:
+    """An ingest, or the extraction that followed, as the audit tells it."""
+    return {
+        "conversation_ingested": {
+            "ingest_id": str(ingest_id),
+            "state": int(state),
+            "items": list(items),
+            "extractor": int(extractor or 0),
+            "fallback": int(fallback or 0),
+        }
+    }
+
+
+async def _put_ingest(
+    work: UnitOfWork,
+    call: _Call,
+    key: ScopeKey,
+    state: IngestState,
+    pending: Sequence[PendingTurn],
+    now: datetime,
+) -> IngestState:
+    """Queue the ingest's record, or the longer one of a stream under way; returns how far it is."""
+    rows = await read_ingests(work, [call.ingest_id], now) if call.further else []
+    if rows:
+        body = open_body(key, call.ingest_id, rows[0].body_ct)
+        if body.pending:
+            state = IngestState.QUEUED
+        elif not pending and body.state is not IngestState.REFUSED:
+            state = body.state
+        body = replace(body, state=state, pending=(*body.pending, *pending))
+        ended = None if state is IngestState.QUEUED else now
+        await update_ingest(work, call.ingest_id, int(state), body.seal(key, call.ingest_id), ended)
+        return state
+    body = IngestBody(
+        Writer.of(call.context), call.extractor, state, call.target.agent, pending=tuple(pending)
+    )
+    await insert_ingest(
+        work,
+        IngestRow(
+            ingest_id=call.ingest_id,
+            scope_id=call.scope_id,
+            conversation_id=call.conversation,
+            key_epoch=key.epoch,
+            state=int(state),
+            attempts=0,
+            body_ct=body.seal(key, call.ingest_id),
+            create_time=now,
+            end_time=None if state is IngestState.QUEUED else now,
+        ),
+    )
+    return state
+
+
+def _without_consent(done: Applied | None) -> bool:
+    return done is not None and all(one.dropped and one.gate == CONSENT for one in done.judged)
+
+
+def _due(call: _Call, now: datetime) -> datetime:
+    if call.command.end_session or call.command.mode is ExtractionMode.SYNC:
+        return now
+    quiet = call.services.ingest.quiet_seconds or call.settings.ingest.quiet_seconds
+    return now + timedelta(seconds=quiet)
