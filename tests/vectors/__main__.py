@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -11,7 +12,8 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "server")]
 from support.postgres import running_server  # noqa: E402
 from support.service import running_service  # noqa: E402
 from support.telemetry import recording  # noqa: E402
-from vectors.drivers import Driver, DriverMissingError, Recipe, recipes  # noqa: E402
+from vectors.drivers import PREVIOUS, Driver, DriverMissingError, Recipe, plays, recipes  # noqa: E402
+from vectors.fleet import run_fleet  # noqa: E402
 from vectors.matching import MismatchError  # noqa: E402
 from vectors.peer import Peer  # noqa: E402
 from vectors.player import Player, scenarios  # noqa: E402
@@ -32,6 +34,8 @@ async def play(chosen: list[Recipe], pattern: str) -> int:
                 player = Player(running, driver, recorded, peer)
                 column = table.setdefault(recipe.language, {})
                 for name, scenario in wanted.items():
+                    if not plays(recipe.language, scenario, name):
+                        continue
                     try:
                         await player.play(name, scenario)
                         column[name] = ""
@@ -43,7 +47,7 @@ async def play(chosen: list[Recipe], pattern: str) -> int:
     width = max(map(len, wanted), default=0)
     print(" " * width, *(f"{language:>11}" for language in table))
     for name in wanted:
-        marks = ["✓" if not column[name] else "✗" for column in table.values()]
+        marks = [{None: "·", "": "✓"}.get(column.get(name), "✗") for column in table.values()]
         print(f"{name:<{width}}", *(f"{mark:>11}" for mark in marks))
     failures = 0
     for language, column in table.items():
@@ -56,19 +60,33 @@ async def play(chosen: list[Recipe], pattern: str) -> int:
     return failures
 
 
+async def send_out(chosen: list[Recipe], seconds: float) -> None:
+    """Let a fleet of all of them act on one tenant."""
+    with running_server() as server:
+        async with running_service(server.create()) as running:
+            drivers = [await Driver.start(recipe) for recipe in chosen if recipe.language != PREVIOUS]
+            print(await run_fleet(running, drivers, seconds, seed=int(time.time())))
+            for driver in drivers:
+                assert await driver.close() == 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--language", default="", help="only this one")
+    parser.add_argument("--language", default="", help="only these, with commas between")
     parser.add_argument("--scenario", default="", help="only those whose names hold this")
+    parser.add_argument("--fleet", type=float, help="let a fleet act for so many seconds instead")
     arguments = parser.parse_args()
     chosen = []
     for language, recipe in recipes().items():
-        if arguments.language in ("", language):
+        if not arguments.language or language in arguments.language.split(","):
             try:
                 recipe.prepare()
                 chosen.append(recipe)
             except DriverMissingError as missing:
                 print(f"skipped: {missing}")
+    if arguments.fleet:
+        asyncio.run(send_out(chosen, arguments.fleet))
+        return 0
     return int(asyncio.run(play(chosen, arguments.scenario)) > 0)
 
 

@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import subprocess
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,7 @@ class Recipe:
     @property
     def folder(self) -> Path:
         """Where its commands run."""
-        return CLIENTS / self.language
+        return CLIENTS / self.language if self.language != PREVIOUS else ROOT
 
     def prepare(self) -> None:
         """Build it. DriverMissingError when a program that it requires is not there."""
@@ -45,9 +47,26 @@ class Recipe:
                 )
 
 
+PREVIOUS = "previous"
+"""A client of the contract's previous version; see previous/driver.py."""
+PREVIOUS_SCENARIOS = ("memory/", "errors/", "wire/")
+"""What it plays: what was there before, and needs no layer."""
+
+
+def plays(language: str, scenario: Mapping[str, Any], name: str) -> bool:
+    """Whether a driver plays a scenario."""
+    if language != PREVIOUS:
+        return True
+    return name.startswith(PREVIOUS_SCENARIOS) and not scenario.get("layer") and not scenario.get("new")
+
+
 def recipes() -> dict[str, Recipe]:
     """All drivers in the tree, by language."""
-    found = {}
+    found = {
+        PREVIOUS: Recipe(
+            PREVIOUS, (), (), (sys.executable, str(Path(__file__).parent / "previous/driver.py"))
+        )
+    }
     for path in sorted(CLIENTS.glob("*/conformance/driver.json")):
         text = json.loads(path.read_text("utf-8"))
         found[text["language"]] = Recipe(

@@ -1,6 +1,7 @@
 """Plays scenarios: what a driver answers, and what the store holds afterwards.
 
-A scenario is a YAML document with `name` and `steps`. Every language has a tenant of its own, every
+A scenario is a YAML document with `name` and `steps` (and `layer`, where it needs what the clients add,
+`new`, where it needs what the previous contract did not have). Every language has a tenant of its own, every
 scenario a subject of its own (${subject}), so that all may be played on one service. Steps, each with one of:
 
 - `call`: Service/Method, with `request` (or `stream`) and the options of PROTOCOL.md; then `expect` (a part

@@ -2,20 +2,17 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"time"
 
 	"go.opentelemetry.io/otel/propagation"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 
 	muniment "github.com/muniment/muniment/clients/go"
 )
-
-const notASCII = "the value of a metadata key is not printable ASCII"
 
 var printable = regexp.MustCompile(`^[\x20-\x7e]*$`)
 
@@ -48,16 +45,26 @@ func (d *driver) connect(r *request) error {
 	}
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
-	if before := d.clients[name(r)]; before != nil {
-		_ = before.Close()
+	if before, ok := d.clients[name(r)]; ok {
+		_ = before.client.Close()
 	}
-	d.clients[name(r)] = made
+	d.clients[name(r)] = connected{made, r.MetadataOverride}
+	return nil
+}
+
+// checkOverride refuses metadata that gRPC cannot carry.
+func checkOverride(pairs [][2]*string) error {
+	for _, pair := range pairs {
+		if pair[1] != nil && !printable.MatchString(*pair[1]) {
+			return localError{fmt.Errorf("the value of %s is not printable ASCII", *pair[0])}
+		}
+	}
 	return nil
 }
 
 // override replaces what the client sends.
 func override(pairs [][2]*string) []grpc.DialOption {
-	change := func(ctx context.Context) (context.Context, error) {
+	change := func(ctx context.Context) context.Context {
 		sent, _ := metadata.FromOutgoingContext(ctx)
 		for _, pair := range pairs {
 			sent.Delete(*pair[0])
@@ -66,33 +73,22 @@ func override(pairs [][2]*string) []grpc.DialOption {
 			if pair[1] == nil {
 				continue
 			}
-			if !printable.MatchString(*pair[1]) {
-				return nil, status.Error(codes.InvalidArgument, notASCII)
-			}
 			sent.Append(*pair[0], *pair[1])
 		}
-		return metadata.NewOutgoingContext(ctx, sent), nil
+		return metadata.NewOutgoingContext(ctx, sent)
 	}
 	return []grpc.DialOption{
 		grpc.WithChainUnaryInterceptor(func(
 			ctx context.Context, method string, request, reply any, connection *grpc.ClientConn,
 			invoker grpc.UnaryInvoker, options ...grpc.CallOption,
 		) error {
-			ctx, err := change(ctx)
-			if err != nil {
-				return err
-			}
-			return invoker(ctx, method, request, reply, connection, options...)
+			return invoker(change(ctx), method, request, reply, connection, options...)
 		}),
 		grpc.WithChainStreamInterceptor(func(
 			ctx context.Context, description *grpc.StreamDesc, connection *grpc.ClientConn, method string,
 			streamer grpc.Streamer, options ...grpc.CallOption,
 		) (grpc.ClientStream, error) {
-			ctx, err := change(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return streamer(ctx, description, connection, method, options...)
+			return streamer(change(ctx), description, connection, method, options...)
 		}),
 	}
 }

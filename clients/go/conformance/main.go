@@ -13,7 +13,6 @@ import (
 	"sync"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -73,15 +72,21 @@ type localError struct{ error }
 
 func wrong(format string, values ...any) error { return driverError{fmt.Errorf(format, values...)} }
 
+// connected is a client and what its metadata is replaced by.
+type connected struct {
+	client   *muniment.Client
+	override [][2]*string
+}
+
 type driver struct {
 	mutex   sync.Mutex
-	clients map[string]*muniment.Client
+	clients map[string]connected
 	output  *json.Encoder
 	running sync.WaitGroup
 }
 
 func main() {
-	d := &driver{clients: map[string]*muniment.Client{}, output: json.NewEncoder(os.Stdout)}
+	d := &driver{clients: map[string]connected{}, output: json.NewEncoder(os.Stdout)}
 	lines := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -115,7 +120,7 @@ func main() {
 func (d *driver) closeAll() {
 	d.running.Wait()
 	for _, each := range d.clients {
-		_ = each.Close()
+		_ = each.client.Close()
 	}
 }
 
@@ -136,8 +141,8 @@ func (d *driver) write(id int64, made answer, err error) {
 func (d *driver) client(r *request) (*muniment.Client, error) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
-	if found := d.clients[name(r)]; found != nil {
-		return found, nil
+	if found, ok := d.clients[name(r)]; ok {
+		return found.client, checkOverride(found.override)
 	}
 	return nil, wrong("no client %q", name(r))
 }
@@ -256,8 +261,6 @@ func describe(err error) answer {
 func describeStatus(made answer, found *status.Status) {
 	made["code"] = (&muniment.Error{Code: found.Code()}).CodeName()
 	made["message"] = found.Message()
-	// Only the driver's own interceptor answers so.
-	made["local"] = found.Code() == codes.InvalidArgument && found.Message() == notASCII
 	for _, detail := range found.Details() {
 		switch each := detail.(type) {
 		case *errdetails.ErrorInfo:
