@@ -68,6 +68,10 @@ test-security: install ## Run the security tests
 conformance: install ## Play the shared scenarios with every client, or with one: make conformance LANG=go
 	$(BIN)/python tests/vectors --language "$(if $(filter command line,$(origin LANG)),$(LANG))" $(ARGS)
 
+.PHONY: fleet
+fleet: install ## Let agents in all languages act on one tenant for two minutes, and look at the store
+	$(BIN)/python tests/vectors --fleet 120
+
 .PHONY: bench
 bench: install ## Run the benchmarks
 	$(BIN)/python tests/bench $(ARGS)
