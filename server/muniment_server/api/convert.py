@@ -100,11 +100,12 @@ def scope(message: memory_pb2.Scope, path: str = "scope") -> Scope:
     agent = message.agent if message.HasField("agent") else None
     session = message.session if message.HasField("session") else None
     for name, text in ((kind.name.lower(), label), ("agent", agent), ("session", session)):
-        _text(text, f"{path}.{name}")
+        plain_text(text, f"{path}.{name}")
     return Scope(kind, label, agent, session)
 
 
-def _text(text: str | None, path: str) -> None:
+def plain_text(text: str | None, path: str) -> None:
+    """Refuse text that cannot be stored unaltered. Raises InvalidRequest naming the field."""
     refusal = check_text(text) if text is not None else None
     if refusal is not None:
         raise invalid(path, str(refusal), refusal.description)
@@ -125,7 +126,7 @@ def _properties(values: Mapping[str, memory_pb2.PropertyValue], path: str) -> di
     found = {key: property_value(value) for key, value in values.items()}
     for key, value in found.items():
         if isinstance(value, str):
-            _text(value, f"{path}[{key}].string_value")
+            plain_text(value, f"{path}[{key}].string_value")
     return found
 
 
@@ -203,7 +204,7 @@ def new_memory(message: write_pb2.WriteItem, model: EmbeddingModel, path: str) -
         ("provenance.session", claimed.session),
         *((f"tags[{index}]", tag) for index, tag in enumerate(message.tags)),
     ):
-        _text(text, f"{path}.{name}")
+        plain_text(text, f"{path}.{name}")
     return NewMemory(
         content=message.content,
         kind=MemoryKind(message.kind),

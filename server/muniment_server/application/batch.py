@@ -35,6 +35,7 @@ from .admission import admitted
 from .conflicts import Near
 from .gating import screen
 from .preparing import Prepared, analyse, prepare, stamp
+from .review_notes import note_review
 from .sealing import ScopeChange, is_genuine
 from .services import Services
 from .vectors import ItemVector
@@ -272,6 +273,9 @@ async def store_plan(
     created = await change.create(
         work, plan.created, {one.item.memory_id: one.item.frequencies for one in prepared}
     )
+    for revision in created:
+        if revision.memory_id in plan.waiting:
+            await note_review(work, change.key, revision, plan.waiting[revision.memory_id])
     by_id = {one.item.memory_id: one.vector for one in prepared}
     await change.embed(work, [(revision, by_id[revision.memory_id].made) for revision in created])
     waiting = sum(by_id[revision.memory_id].state is EmbeddingState.PENDING for revision in created)

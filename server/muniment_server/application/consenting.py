@@ -11,12 +11,17 @@ from uuid import UUID
 
 from muniment_server.audit.events import AuditEvent
 from muniment_server.audit.stored import EventForged, open_event
+from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.consent import Consent, ConsentLevel
 from muniment_server.domain.errors import IntegrityViolation
 from muniment_server.domain.model import MemoryKind, ScopeRow
 from muniment_server.domain.settings import TenantSettings
 from muniment_server.storage.database import UnitOfWork
+
+from .scoping import is_genuine_scope
+
+_ROWS = 500
 
 
 def default_consent(settings: TenantSettings) -> Consent:
@@ -76,3 +81,31 @@ async def check_unheard_of(work: UnitOfWork, key: TenantKey, scope_id: UUID) -> 
     """
     if await told_consent(work, key, scope_id) is not None:
         raise IntegrityViolation()
+
+
+async def every_told_consent(work: UnitOfWork, key: TenantKey) -> dict[UUID, Consent]:
+    """`told_consent` of all scopes of a tenant in which something was decided."""
+    found: dict[UUID, Consent] = {}
+    after: UUID | None = None
+    while True:
+        rows = await work.fetch("verify_consents", after=after, limit=_ROWS)
+        for row in rows:
+            try:
+                event = open_event(key, row)
+                scope_id = row["scope_id"]
+                found[scope_id] = changed(found.get(scope_id, Consent()), event)
+            except (EventForged, KeyError, TypeError, ValueError):
+                continue
+        if len(rows) < _ROWS:
+            return found
+        after = rows[-1]["event_id"]
+
+
+async def is_withheld(
+    work: UnitOfWork, tenant_key: TenantKey, key: ScopeKey, row: ScopeRow | None, settings: TenantSettings
+) -> bool:
+    """Whether nothing that is stored may be recalled. Where the row cannot be believed, the trail is."""
+    if row is None or is_genuine_scope(work.tenant_id, key, row):
+        return consent_of(row, settings).withheld
+    told = await told_consent(work, tenant_key, row.scope_id)
+    return (told or Consent()).under(default_consent(settings)).withheld

@@ -17,6 +17,7 @@ from muniment_server.domain.model import Scope, ScopeRow
 from muniment_server.storage.database import UnitOfWork
 from muniment_server.storage.memories import lock_scopes
 
+from .consenting import told_consent
 from .scoping import create_scope, is_genuine_scope, reading_key, scope_number, sealed_scope
 
 _PLAUSIBLE = 1 << 32
@@ -60,7 +61,7 @@ async def lock_for_erasure(
             key = await keys.get(work.tenant_id, scope_id, held)
         except (ScopeKeyDestroyed, ScopeKeyMissing):
             raise TransactionConflict from None
-        await create_scope(work, key, scope, scope_id, now)
+        await create_scope(work, key, scope, scope_id, now, await _told(keys, work, scope_id))
         row = (await lock_scopes(work, [scope_id])).get(scope_id)
     if row is None:
         return None
@@ -83,7 +84,14 @@ async def emptied(keys: KeyRing, work: UnitOfWork, scope: Scope, locked: LockedS
         seen = max(anchored, default=0)
         generation = row.generation if seen <= row.generation < seen + _PLAUSIBLE else seen
         number = scope_number(row.scope_id)
-        row = replace(row, kind=scope.kind, generation=generation, next_doc=1, scope_no=number)
+        row = replace(
+            row,
+            kind=scope.kind,
+            generation=generation,
+            next_doc=1,
+            scope_no=number,
+            consent=await _told(keys, work, row.scope_id),
+        )
     epoch = max(used + 1, await keys.next_epoch(tenant_id, row.scope_id))
     key = await keys.create(tenant_id, row.scope_id, epoch)
     after = replace(
@@ -97,3 +105,9 @@ async def emptied(keys: KeyRing, work: UnitOfWork, scope: Scope, locked: LockedS
         set_digest=key.hide_set(SetDigest()),
     )
     return sealed_scope(key, tenant_id, after)
+
+
+async def _told(keys: KeyRing, work: UnitOfWork, scope_id: UUID) -> bytes | None:
+    """What the subject decided, by the word of the trail."""
+    told = await told_consent(work, await keys.tenant(work.tenant_id), scope_id)
+    return told.to_bytes() if told is not None else None

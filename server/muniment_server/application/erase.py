@@ -111,7 +111,9 @@ class _DryRun(Exception):
 
 
 @dataclass(slots=True)
-class _Tally:
+class Tally:
+    """What a transaction has removed so far, and the keys to destroy once it is committed."""
+
     memory_ids: list[UUID] = field(default_factory=list)
     revisions: int = 0
     embeddings: int = 0
@@ -161,7 +163,7 @@ async def _erase(services: Services, context: CallContext, command: EraseCommand
     epochs: dict[UUID, int] = {}
     attempts = Attempts()
     while True:
-        tally = _Tally()
+        tally = Tally()
         try:
             recorded = await _attempt(services, context, command, key, mark, tally, epochs, erasure_id, now)
         except _DryRun:
@@ -179,7 +181,7 @@ async def _erase(services: Services, context: CallContext, command: EraseCommand
         return await get_erasure(services, context, UUID(bytes=recorded))
     if recorded.state is ErasureState.PENDING:
         recorded = await finish(services, tenant_id, recorded)
-    return replace(_receipt(recorded), consistency_token=issue_token(key, services.instance, now))
+    return replace(to_receipt(recorded), consistency_token=issue_token(key, services.instance, now))
 
 
 async def _attempt(
@@ -188,7 +190,7 @@ async def _attempt(
     command: EraseCommand,
     key: TenantKey,
     mark: RequestMark | None,
-    tally: _Tally,
+    tally: Tally,
     epochs: Mapping[UUID, int],
     erasure_id: UUID,
     now: datetime,
@@ -198,23 +200,24 @@ async def _attempt(
         earlier = await earlier_response(work, mark, None)
         if earlier is not None:
             return earlier
-        await _remove(services, context, command, key, work, tally, epochs, erasure_id, now)
+        await remove(services, context, command, key, work, tally, epochs, erasure_id, now)
         if command.validate_only:
             raise _DryRun
-        return await _record(services, context, command, key, work, mark, tally, erasure_id, now)
+        return await record(services, context, command, key, work, mark, tally, erasure_id, now)
 
 
-async def _remove(
+async def remove(
     services: Services,
     context: CallContext,
     command: EraseCommand,
     key: TenantKey,
     work: UnitOfWork,
-    tally: _Tally,
+    tally: Tally,
     epochs: Mapping[UUID, int],
     erasure_id: UUID,
     now: datetime,
 ) -> None:
+    """Queue the removal of a target. epochs: of scopes whose rows turned out to have another one."""
     if command.target is ErasureTarget.MEMORIES:
         await _remove_memories(services, context, command, key, work, tally, epochs, erasure_id, now)
         return
@@ -234,7 +237,7 @@ async def _remove_memories(
     command: EraseCommand,
     key: TenantKey,
     work: UnitOfWork,
-    tally: _Tally,
+    tally: Tally,
     epochs: Mapping[UUID, int],
     erasure_id: UUID,
     now: datetime,
@@ -263,7 +266,7 @@ async def _remove_part(
     work: UnitOfWork,
     scope_id: UUID,
     memory_ids: Sequence[UUID] | None,
-    tally: _Tally,
+    tally: Tally,
     epochs: Mapping[UUID, int],
     erasure_id: UUID,
     now: datetime,
@@ -311,7 +314,7 @@ async def _remove_scope(
     command: EraseCommand,
     work: UnitOfWork,
     scope_id: UUID,
-    tally: _Tally,
+    tally: Tally,
     erasure_id: UUID,
     now: datetime,
 ) -> None:
@@ -333,7 +336,7 @@ async def _remove_scope(
 
 
 def _facts(
-    command: EraseCommand, tally: _Tally, tenant_id: UUID | None, erasure_id: UUID | None, now: datetime
+    command: EraseCommand, tally: Tally, tenant_id: UUID | None, erasure_id: UUID | None, now: datetime
 ) -> dict[str, Any]:
     kept = [{"item": int(Kept.AUDIT_EVENTS), "count": 0, "reason": int(KeptReason.PROOF)}]
     if tally.memory_ids:
@@ -370,7 +373,7 @@ def _facts(
 
 
 def _dry_receipt(
-    services: Services, key: TenantKey, command: EraseCommand, tally: _Tally, now: datetime
+    services: Services, key: TenantKey, command: EraseCommand, tally: Tally, now: datetime
 ) -> Receipt:
     return Receipt(
         facts=_facts(command, tally, None, None, now),
@@ -379,17 +382,18 @@ def _dry_receipt(
     )
 
 
-async def _record(
+async def record(
     services: Services,
     context: CallContext,
     command: EraseCommand,
     key: TenantKey,
     work: UnitOfWork,
     mark: RequestMark | None,
-    tally: _Tally,
+    tally: Tally,
     erasure_id: UUID,
     now: datetime,
 ) -> ErasureRow:
+    """Queue the event, the receipt and the answer of what was removed."""
     facts = _facts(command, tally, work.tenant_id, erasure_id, now)
     event = await services.trail.record(
         work,
@@ -504,10 +508,11 @@ async def get_erasure(services: Services, context: CallContext, erasure_id: UUID
         raise ErasureNotFound(str(erasure_id))
     if not is_genuine_receipt(key, await services.keys.store.public_keys(), row):
         raise IntegrityViolation(erasure_id=str(erasure_id))
-    return _receipt(row)
+    return to_receipt(row)
 
 
-def _receipt(row: ErasureRow) -> Receipt:
+def to_receipt(row: ErasureRow) -> Receipt:
+    """The receipt of a recorded erasure."""
     facts = json.loads(row.receipt)
     signed = row.state is not ErasureState.PENDING
     return Receipt(

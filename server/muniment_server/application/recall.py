@@ -46,6 +46,7 @@ from muniment_server.telemetry.spans import (
 )
 
 from .choosing import Choice, choose
+from .consenting import is_withheld
 from .consistency import check_token, issue_token
 from .recall_receipt import receipt
 from .scoping import EpochChanged, bind_scope, reading_key, scope_number
@@ -95,6 +96,7 @@ class LeftOutReason(IntEnum):
     EXPIRED = 10
     FILTERED = 11
     TAIL = 12
+    CONSENT = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,6 +357,9 @@ async def _answer(
                 rows = await _find(services, work, command, scope_id, query, min_score, fetch, broken, now)
                 if rows.key_epoch is not None and rows.key_epoch != key.epoch:
                     raise EpochChanged(scope_id, rows.key_epoch)
+                if await is_withheld(work, tenant_key, key, rows.scope, settings):
+                    rows = rows.without_any()
+                    break
                 genuine, found_broken = _sift(key, context.tenant_id, rows.candidates)
                 broken += found_broken
                 choice = choose(genuine, command.limit, share)
@@ -365,7 +370,7 @@ async def _answer(
                     if fetch >= _MOST_FETCHED:
                         break
                     fetch = min(fetch * 4, _MOST_FETCHED)
-            if command.near_miss_limit:
+            if command.near_miss_limit and not rows.withheld:
                 near_misses = await _near_misses(
                     services, work, command, key, scope_id, query, min_score, choice, broken, now
                 )
@@ -549,6 +554,7 @@ def _compose(
 
     if rows is not None:
         eligible = rows.total - rows.other_state - rows.expired - rows.filtered
+        leave(LeftOutReason.CONSENT, rows.withheld)
         leave(LeftOutReason.STATE, rows.other_state)
         leave(LeftOutReason.EXPIRED, rows.expired)
         leave(LeftOutReason.FILTERED, rows.filtered)

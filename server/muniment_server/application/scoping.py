@@ -124,7 +124,14 @@ def read_label(key: ScopeKey, scope: ScopeRow) -> str | None:
     return key.decrypt(scope.label_ct, _LABEL, scope.scope_id.bytes).decode()
 
 
-async def create_scope(work: UnitOfWork, key: ScopeKey, scope: Scope, scope_id: UUID, now: datetime) -> None:
+async def create_scope(
+    work: UnitOfWork,
+    key: ScopeKey,
+    scope: Scope,
+    scope_id: UUID,
+    now: datetime,
+    consent: bytes | None = None,
+) -> None:
     """Queue the row of a scope at its first use; somebody else may make it at the same moment."""
     fresh = ScopeRow(
         scope_id=scope_id,
@@ -139,6 +146,7 @@ async def create_scope(work: UnitOfWork, key: ScopeKey, scope: Scope, scope_id: 
         set_count=0,
         set_digest=key.hide_set(SetDigest()),
         seal=b"",
+        consent=consent,
     )
     await insert_scope(work, sealed_scope(key, work.tenant_id, fresh), now)
 

@@ -23,6 +23,7 @@ from .batch import store_plan as store_plan
 from .batch import told_findings as told_findings
 from .batch import written_details as written_details
 from .conflicts import Requests
+from .consenting import check_unheard_of
 from .consistency import issue_token
 from .idempotency import RequestMark, remember, stored_response
 from .preparing import Prepared, check_expiry, check_items
@@ -102,6 +103,7 @@ async def _store(
     async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
         opened = await _open(work, batch, mark, prepared, batch.near.requests(prepared))
         if opened.scope is None:
+            await check_unheard_of(work, batch.tenant_key, batch.scope_id)
             await create_scope(work, key, scope, batch.scope_id, now)
             opened = await _open(work, batch, mark, prepared)
         row = usable_scope(context.tenant_id, key, scope, opened.scope)

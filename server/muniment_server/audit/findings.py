@@ -35,6 +35,7 @@ class FindingKind(StrEnum):
     SCOPE_MISSING = "scope_missing"
     SCOPE_ROLLED_BACK = "scope_rolled_back"
     SCOPE_KEY = "scope_key"
+    CONSENT = "consent"
     SCOPE_SEAL = "scope_seal"
     SCOPE_SET = "scope_set"
     SCOPE_STATISTICS = "scope_statistics"

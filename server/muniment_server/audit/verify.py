@@ -10,8 +10,11 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
+from muniment_server.application.consenting import every_told_consent
 from muniment_server.crypto.errors import ScopeKeyDestroyed, ScopeKeyMissing
 from muniment_server.crypto.key_store import HeadKind, KeyStore
+from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.consent import Consent
 from muniment_server.domain.model import ScopeRow
 from muniment_server.storage.audit_chain import tenants
 from muniment_server.storage.database import Database, UnitOfWork
@@ -107,22 +110,43 @@ class _TenantCheck:
                 for lag in await lags_of(work, [head for head in heads if head.kind is HeadKind.SCOPE]):
                     self._scope_behind(lag.key, lag.anchored, lag.found)
                 await self._whole_tenant(work)
-                again = await self._scopes(work)
+                again = await self._scopes(work, key)
         await self._look_again(again)
 
-    async def _scopes(self, work: UnitOfWork) -> list[UUID]:
+    async def _scopes(self, work: UnitOfWork, key: TenantKey) -> list[UUID]:
         """Check all scopes; returns those whose key was gone."""
         again: list[UUID] = []
+        decided = await every_told_consent(work, key)
         after: UUID | None = None
         while True:
             page = await scopes(work, after=after, limit=_SCOPES)
             for scope, number in page:
+                self._consent(scope, decided.pop(scope.scope_id, Consent()))
                 if not await self._scope(work, scope, number):
                     again.append(scope.scope_id)
             self._progress(self._report.name, self._report.scopes)
             if len(page) < _SCOPES:
-                return again
+                break
             after = page[-1][0].scope_id
+        for scope_id in decided:
+            self._report.add(
+                FindingKind.CONSENT,
+                "the trail tells of a decision, and its scope is gone",
+                scope_id=scope_id,
+            )
+        return again
+
+    def _consent(self, scope: ScopeRow, told: Consent) -> None:
+        try:
+            stored: Consent | None = Consent.from_bytes(scope.consent)
+        except ValueError:
+            stored = None
+        if stored != told:
+            self._report.add(
+                FindingKind.CONSENT,
+                "the consent that stands there is not what the trail says was decided",
+                scope_id=scope.scope_id,
+            )
 
     def _scope_behind(self, scope_id: UUID, anchored: int, found: int | None) -> None:
         if found is None:

@@ -94,6 +94,8 @@ class WritePlan:
         self._by_statement: dict[_Statement, UUID] = {}
         self._by_slot: dict[_Slot, UUID] = {}
         self._new: list[UUID] = []
+        self.waiting: dict[UUID, str] = {}
+        """Why new memories wait for a person."""
 
     def load(self, live: Iterable[Revision]) -> None:
         """Take in live memories that items may restate or replace; locked by the caller."""
@@ -131,6 +133,7 @@ class WritePlan:
             return self._replace(holder, item)
         self._create(item, item.state, None)
         if item.state is not MemoryState.ACTIVE:
+            self.waiting[item.memory_id] = item.rule or ""
             return Decision(_HELD[item.state], item.memory_id, rule=item.rule)
         if item.redacted:
             return Decision(WriteOutcome.REDACTED, item.memory_id, rule=item.rule)
@@ -150,9 +153,11 @@ class WritePlan:
         less_trusted = item.provenance.trust < old.trust
         if item.state is MemoryState.QUARANTINED or (item.state is MemoryState.PENDING and not less_trusted):
             self._create(item, item.state, old.memory_id)
+            self.waiting[item.memory_id] = item.rule or ""
             return Decision(_HELD[item.state], item.memory_id, rule=item.rule)
         if less_trusted:
             self._create(item, MemoryState.PENDING, old.memory_id)
+            self.waiting[item.memory_id] = LESS_TRUSTED
             return Decision(WriteOutcome.PENDING_REVIEW, item.memory_id, rule=LESS_TRUSTED)
         self._retire(old, item)
         self._create(item, MemoryState.ACTIVE, old.memory_id)

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from pgvector import HalfVector
 
-from muniment_server.domain.model import MemoryFilter, Revision
+from muniment_server.domain.model import MemoryFilter, Revision, ScopeRow
 
 from .database import UnitOfWork
-from .memories import filter_values, is_unrestricted, to_revision
+from .memories import filter_values, is_unrestricted, to_revision, to_scope
 
 RECALL_SETTINGS = {"enable_nestloop": "off", "plan_cache_mode": "force_generic_plan"}
 """Settings of the transaction that runs the statement; see sql/recall.sql."""
@@ -34,7 +34,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class RecallRows:
-    """The candidates, best first, and how many memories of the scope were left out by what."""
+    """The candidates, best first, and how many memories of the scope were left out by what.
+
+    scope: its row, unchecked. withheld: memories of which the subject's consent lets none be recalled.
+    """
 
     candidates: list[Candidate]
     total: int
@@ -43,6 +46,12 @@ class RecallRows:
     filtered: int
     relevant: int
     key_epoch: int | None
+    scope: ScopeRow | None = None
+    withheld: int = 0
+
+    def without_any(self) -> "RecallRows":
+        """What is left when nothing may be recalled."""
+        return RecallRows([], 0, 0, 0, 0, 0, self.key_epoch, self.scope, self.total)
 
 
 async def recall(
@@ -67,27 +76,26 @@ async def recall(
 ) -> RecallRows:
     """Find the best `fetch` memories of a scope; see sql/recall.sql for what is counted and scored."""
     values = filter_values(restriction)
-    rows = await work.fetch(
-        "recall",
-        **values,
-        unrestricted=is_unrestricted(values),
-        scope_id=scope_id,
-        scope_no=scope_no,
-        agent=agent,
-        session=session,
-        model_no=model_no,
-        embedding=embedding,
-        tokens=list(tokens),
-        cosine_low=cosine_low,
-        cosine_high=cosine_high,
-        vector_weight=vector_weight,
-        lexical_weight=lexical_weight,
-        min_score=min_score,
-        fetch=fetch,
-        rank_depth=max(200, fetch),
-        excluded=list(excluded),
-        now=now,
-    )
+    values |= {
+        "unrestricted": is_unrestricted(values),
+        "scope_id": scope_id,
+        "scope_no": scope_no,
+        "agent": agent,
+        "session": session,
+        "model_no": model_no,
+        "embedding": embedding,
+        "tokens": list(tokens),
+        "cosine_low": cosine_low,
+        "cosine_high": cosine_high,
+        "vector_weight": vector_weight,
+        "lexical_weight": lexical_weight,
+        "min_score": min_score,
+        "fetch": fetch,
+        "rank_depth": max(200, fetch),
+        "excluded": list(excluded),
+        "now": now,
+    }
+    scopes, rows = await work.fetch_together(("scope_read", {"scope_ids": [scope_id]}), ("recall", values))
     first: dict[str, Any] = rows[0]
     return RecallRows(
         candidates=[
@@ -111,4 +119,5 @@ async def recall(
         filtered=first["filtered"],
         relevant=first["relevant"],
         key_epoch=first["scope_epoch"],
+        scope=to_scope(scopes[0]) if scopes else None,
     )
