@@ -38,6 +38,10 @@ _SERVICE_LINKS: Final = re.compile(
     r"MUNIMENT_([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT(_\d+_(TCP|UDP|SCTP)(_[A-Z]+)?)?)"
 )
 
+_EMBEDDER: Final = re.compile(
+    r"auto|multilingual|english-fast|wordllama|http|http:(?!//).+|sentence-transformers:.+"
+)
+
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Count = Annotated[int, Field(ge=1, le=100_000)]
 
@@ -92,8 +96,27 @@ class Settings(BaseSettings):
     pool_timeout: Seconds = 5.0
     """Seconds a call waits for a connection."""
 
-    embedder: Literal["auto", "multilingual", "english-fast"] = "auto"
-    """The model that makes vectors; chosen once, at the first start of an installation."""
+    embedder: str = "auto"
+    """The model that makes vectors; chosen once, at the first start (docs/embedding.md)."""
+    embedder_url: str | None = None
+    """Of an OpenAI-compatible endpoint, up to and with its version; for `embedder = "http"`."""
+    embedder_model: str | None = None
+    embedder_dimension: Annotated[int, Field(ge=1, le=4000)] | None = None
+    embedder_key: SecretStr | None = None
+    embedder_key_file: Path | None = None
+    embedder_timeout: Annotated[float, Field(gt=0, le=600)] = 10.0
+    """Seconds for one request, with its one repetition."""
+    embedder_batch: Annotated[int, Field(ge=1, le=2048)] = 32
+    """Texts in one request."""
+    embedder_query_prefix: str = ""
+    embedder_passage_prefix: str = ""
+    embedder_max_characters: Annotated[int, Field(ge=100, le=1_000_000)] = 8_000
+    """How much of a text is sent."""
+    embedder_cosine_low: Annotated[float, Field(ge=-1, le=1)] | None = None
+    embedder_cosine_high: Annotated[float, Field(ge=-1, le=1)] | None = None
+    embedder_vector_weight: Annotated[float, Field(gt=0, lt=1)] | None = None
+    embedder_min_score: Annotated[float, Field(ge=0, lt=1)] | None = None
+    """Calibration of a model that is not measured here (`http`, `sentence-transformers`)."""
     embedding_on_write: Literal["defer", "require"] = "defer"
     """Without its vectors in time, a Write stores its memories to get them later, or fails."""
     embedding_patience: Seconds = 3.0
@@ -174,6 +197,16 @@ class Settings(BaseSettings):
     def oidc(self) -> bool:
         """Whether tokens of an issuer are accepted."""
         return self.oidc_issuer is not None
+
+    @field_validator("embedder")
+    @classmethod
+    def _embedder(cls, value: str) -> str:
+        if _EMBEDDER.fullmatch(value) is None:
+            raise ValueError(
+                "must be auto, multilingual, english-fast, wordllama, http, http:<file.toml> or "
+                "sentence-transformers:<folder, package or name>"
+            )
+        return value
 
     @field_validator("listen")
     @classmethod
@@ -303,8 +336,24 @@ def _faults(settings: Settings) -> Iterator[str]:
             yield (
                 f"{variable(f'deadline_{name}')}: must not be above {variable(f'deadline_ceiling_{name}')}"
             )
+    if settings.embedder_key is not None and settings.embedder_key_file is not None:
+        yield "MUNIMENT_EMBEDDER_KEY, MUNIMENT_EMBEDDER_KEY_FILE: give one of them"
+    if settings.embedder == "http" and not (
+        settings.embedder_url and settings.embedder_model and settings.embedder_dimension
+    ):
+        yield (
+            "MUNIMENT_EMBEDDER: http needs MUNIMENT_EMBEDDER_URL, MUNIMENT_EMBEDDER_MODEL and "
+            "MUNIMENT_EMBEDDER_DIMENSION"
+        )
     yield from _oidc_faults(settings)
-    for field in ("master_key_file", "tls_cert_file", "tls_key_file", "tls_client_ca_file", "oidc_jwks_file"):
+    for field in (
+        "master_key_file",
+        "embedder_key_file",
+        "tls_cert_file",
+        "tls_key_file",
+        "tls_client_ca_file",
+        "oidc_jwks_file",
+    ):
         path: Path | None = getattr(settings, field)
         if path is not None and not path.is_file():
             yield f"{variable(field)}: there is no such file"

@@ -30,14 +30,16 @@ from muniment_server.api.memory_service import MemoryService
 from muniment_server.api.review_service import ReviewService
 from muniment_server.api.subject_service import SubjectService
 from muniment_server.application.erase import finish_pending
+from muniment_server.application.models import ModelKeeper
 from muniment_server.application.policies import stored_policies
+from muniment_server.application.reembed import Reembedder
 from muniment_server.application.services import Instance, Services, utc_now
 from muniment_server.application.vectors import WritePolicy
 from muniment_server.audit.denied import DeniedCalls
 from muniment_server.audit.sealer import Sealer
 from muniment_server.audit.trail import AuditTrail
 from muniment_server.audit.verify import startup_check
-from muniment_server.bootstrap import Installation, key_store, master_keys, prepare, where
+from muniment_server.bootstrap import EmbedderChoice, Installation, key_store, master_keys, prepare, where
 from muniment_server.config import Settings
 from muniment_server.crypto.errors import CiphertextInvalid, KeyStoreError
 from muniment_server.crypto.key_ring import KeyRing
@@ -116,6 +118,8 @@ class Parts:
     instance: Instance
     key_store: KeyStore
     embedder: Embedder
+    load: Callable[[str], Embedder] = lambda setting: create_embedder(setting)
+    """Makes the embedder of a setting; for a change of the model while the service runs."""
 
 
 def _translate(error: BaseException) -> MunimentError | None:
@@ -166,7 +170,11 @@ class Service:
                 patience=settings.embedding_patience,
                 backlog=settings.embedding_backlog,
             ),
+            on_waiting=lambda tenant_id, scope_id, count: self.reembedder.note(tenant_id, scope_id, count),
+            models_changed=lambda: self.keeper.refresh(),
         )
+        self.keeper = ModelKeeper(self.models, self.database, parts.load)
+        self.reembedder = Reembedder(self.services, self.keeper, self.maintenance)
         source = DatabaseCredentials(self.database)
         self.tokens = (
             JwtAuthenticator(
@@ -202,7 +210,12 @@ class Service:
                 tenant_id, scope_id = hint.ids
                 self.keys.drop(UUID(tenant_id), UUID(scope_id))
                 self.models.clear()
+            case HintKind.MODELS_CHANGED:
+                self.keeper.wake()
+                self.reembedder.wake()
             case HintKind.MISSED:
+                self.keeper.wake()
+                self.reembedder.wake()
                 self.api_keys.drop_all()
                 if self.tokens is not None:
                     self.tokens.drop_all()
@@ -226,7 +239,9 @@ class Service:
             await self._open("maintenance", self.maintenance.open, self.maintenance.close)
             await startup_check(self.maintenance, self.parts.key_store)
         await self._open("hints", self._hints.start, self._hints.stop)
-        await self._open("embedder", self.embeddings.start, self.embeddings.stop)
+        await self._open("embedder", self.embeddings.start, self._stop_embedder)
+        await self._open("models", self.keeper.start, self.keeper.stop)
+        await self._open("reembedder", self.reembedder.start, self.reembedder.stop)
         await asyncio.to_thread(Analyzer().warm_up)
         if self.tokens is not None:
             await self.tokens.start()
@@ -299,6 +314,9 @@ class Service:
                 ValidationStage(_WARM),
             )
         )
+
+    async def _stop_embedder(self) -> None:
+        await self.embeddings.stop()
 
     async def _check_embedder(self) -> None:
         if not self.embeddings.ready.is_set():
@@ -380,12 +398,12 @@ async def _prepared(
     )
     closing.push_async_callback(telemetry.aclose)
     provider = master_keys(settings)
-    embedder = await asyncio.to_thread(create_embedder, settings.embedder)
     # Before the database: a master key that does not open the key store must not set passwords of roles.
     store = key_store(settings, provider)
     await store.open()
     closing.push_async_callback(store.close)
-    installation = await prepare(where(settings), provider, embedder.model, store)
+    choice = EmbedderChoice(settings)
+    installation = await prepare(where(settings), provider, choice, store)
     closing.push_async_callback(installation.close)
     found = installation.instance
     service = Service(
@@ -395,7 +413,8 @@ async def _prepared(
             installation.maintenance_conninfo,
             Instance(found.instance_id, found.model_no, found.restore_epoch),
             store,
-            embedder,
+            choice.embedder(found),
+            choice.load_anew,
         ),
     )
     await service.start()

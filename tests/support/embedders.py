@@ -37,6 +37,7 @@ class DeterministicEmbedder:
         calibration: Calibration = CALIBRATION,
         reads: Callable[[str], float] = lambda text: 1.0 if any(map(str.isalnum, text)) else 0.0,
         max_characters: int = 100_000,
+        setting: str = "auto",
     ) -> None:
         """Set up an embedder; `reads` gives the coverage of a text."""
         self.table = dict(table or {})
@@ -62,6 +63,7 @@ class DeterministicEmbedder:
             max_tokens=max_characters,
             min_coverage=0.5,
             calibration=calibration,
+            setting=setting,
         )
 
     @property

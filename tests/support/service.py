@@ -214,6 +214,10 @@ class RunningService:
         await self.service.sealer.drain()
 
 
+def _no_other(setting: str) -> Embedder:
+    raise ValueError(f"this test has no embedder {setting!r}")
+
+
 @asynccontextmanager
 async def running_service(
     database: PostgresDatabase,
@@ -221,9 +225,13 @@ async def running_service(
     embedder: Embedder | None = None,
     keys_folder: Path | None = None,
     clock: Callable[[], datetime] = utc_now,
+    load: Callable[[str], Embedder] | None = None,
     **settings: Any,
 ) -> AsyncIterator[RunningService]:
-    """Start a service on a test database; `keys_folder` given: on an existing key store."""
+    """Start a service on a test database; `keys_folder` given: on an existing key store.
+
+    load: makes the embedder of a setting, for a change of model.
+    """
     chosen = embedder or DeterministicEmbedder()
     rows = database.rows("SELECT instance_id, model_no, restore_epoch FROM instance")
     if not rows:
@@ -243,7 +251,14 @@ async def running_service(
         }
         service = Service(
             Settings(**(defaults | settings)),
-            Parts(database.app_conninfo, database.maintenance_conninfo, instance, store, chosen),
+            Parts(
+                database.app_conninfo,
+                database.maintenance_conninfo,
+                instance,
+                store,
+                chosen,
+                load or _no_other,
+            ),
             clock,
         )
         try:

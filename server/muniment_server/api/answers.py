@@ -153,7 +153,12 @@ def _near_miss(value: NearMiss) -> recall_pb2.NearMiss:
 def degradations(values: Iterable[Degradation]) -> list[recall_pb2.Degradation]:
     """What a Recall had to leave out."""
     return [
-        recall_pb2.Degradation(stage=number(one.stage), leg=number(one.leg), reason=number(one.reason))
+        recall_pb2.Degradation(
+            stage=number(one.stage),
+            leg=number(one.leg),
+            reason=number(one.reason),
+            affected_count=one.affected,
+        )
         for one in values
     ]
 

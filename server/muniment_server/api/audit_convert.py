@@ -194,7 +194,12 @@ def recalled(given: _Details) -> audit_pb2.MemoriesRecalled:
             for reason, count in sorted(given["left_out"].items(), key=lambda entry: int(entry[0]))
         ],
         degraded=[
-            recall_pb2.Degradation(stage=one["stage"], leg=one["leg"], reason=one["reason"])
+            recall_pb2.Degradation(
+                stage=one["stage"],
+                leg=one["leg"],
+                reason=one["reason"],
+                affected_count=one.get("affected_count", 0),
+            )
             for one in given["degraded"]
         ],
         seal_broken_memory_ids=given["seal_broken_memory_ids"],

@@ -85,6 +85,7 @@ class MemoryService(IngestCalls, CorrectionCalls, memory_service_pb2_grpc.Memory
             legs=[RetrievalLeg(leg) for leg in request.legs] or LEGS,
             consistency_token=convert.consistency_token(request.consistency, request.HasField("consistency")),
             near_miss_limit=request.near_miss_limit,
+            strong=request.HasField("consistency") and request.consistency.strong,
         )
         recalled = await recall(services, call, command)
         return answers.recalled(

@@ -15,6 +15,8 @@ from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.content import Content
 from muniment_server.domain.errors import (
+    EmbedderUnavailable,
+    EmbeddingModelMismatch,
     FieldViolation,
     IntegrityViolation,
     InvalidRequest,
@@ -28,6 +30,7 @@ from muniment_server.domain.packing import ESTIMATE, PackedContext, PackItem, Pa
 from muniment_server.domain.settings import TenantSettings
 from muniment_server.domain.statement import check_text
 from muniment_server.embedding.errors import EmbeddingError
+from muniment_server.embedding.live import LiveModel
 from muniment_server.identity.principal import CallContext
 from muniment_server.retrieval.analysis import Analyzer
 from muniment_server.storage.database import UnitOfWork
@@ -47,11 +50,11 @@ from muniment_server.telemetry.spans import (
 
 from .choosing import Choice, choose
 from .consenting import is_withheld
-from .consistency import check_token, issue_token
+from .consistency import await_vectors, check_token, issue_token
 from .recall_receipt import receipt
 from .scoping import EpochChanged, bind_scope, reading_key, scope_number
 from .sealing import is_genuine, open_content
-from .services import Services
+from .services import ModelChanged, Services
 from .vectors import given_vector
 from .viewing import within_view
 from .views import to_memory, weight
@@ -72,6 +75,7 @@ class Stage(IntEnum):
 
     QUERY_EMBEDDING = 1
     LEG = 2
+    CONSISTENCY = 3
 
 
 class DegradationReason(IntEnum):
@@ -80,6 +84,7 @@ class DegradationReason(IntEnum):
     DEADLINE = 1
     EMBEDDER_UNAVAILABLE = 2
     QUERY_NOT_COVERED = 3
+    EMBEDDINGS_PENDING = 4
 
 
 class LeftOutReason(IntEnum):
@@ -101,11 +106,12 @@ class LeftOutReason(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Degradation:
-    """What was left out of a Recall, and why."""
+    """What was left out of a Recall, and why. affected: how many memories that concerns, where it counts."""
 
     stage: Stage
     leg: RetrievalLeg
     reason: DegradationReason
+    affected: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +127,7 @@ class RecallCommand:
     token_budget: int | None = None
     legs: Sequence[RetrievalLeg] = LEGS
     consistency_token: str | None = None
+    strong: bool = False
     near_miss_limit: int = 0
 
 
@@ -177,6 +184,7 @@ class Recalled:
 
 @dataclass(slots=True)
 class _Query:
+    live: LiveModel
     vector: HalfVector | None = None
     tokens: list[int] = field(default_factory=list)
     vector_weight: float = 0.0
@@ -211,18 +219,23 @@ async def recall(services: Services, context: CallContext, command: RecallComman
         session=scope.session,
     ) as span:
         span.content(names.GEN_AI_MEMORY_QUERY_TEXT, lambda: command.query)
-        embedded = await _embed(services, context, command)
+        if command.consistency_token is not None or command.strong:
+            await await_vectors(services, context, scope_id, command.consistency_token)
+        live = services.models.current
+        embedded = await _embed(live, context, command)
         epoch: int | None = None
         while True:
             key = await reading_key(services.keys, context.tenant_id, scope_id, epoch)
             if key is None:
                 key = await _only_key(services, context, scope_id)
-            query = _aim(services, command, key, embedded)
+            query = _aim(live, command, key, embedded)
             try:
                 answer = await _answer(services, context, command, tenant_key, key, scope_id, query)
                 break
             except EpochChanged as change:
                 epoch = change.epoch
+            except ModelChanged:
+                live, embedded = await _embed_anew(services, live, context, command)
         _trace(span, command, query, answer)
     services.on_recorded(context.tenant_id)
     return answer
@@ -281,7 +294,7 @@ def _trace(span: ActiveSpan, command: RecallCommand, query: _Query, answer: Reca
 
 
 async def _embed(
-    services: Services, context: CallContext, command: RecallCommand
+    live: LiveModel, context: CallContext, command: RecallCommand
 ) -> tuple[HalfVector | None, list[Degradation]]:
     if RetrievalLeg.VECTOR not in command.legs:
         return None, []
@@ -291,13 +304,13 @@ async def _embed(
     def without(reason: DegradationReason) -> tuple[None, list[Degradation]]:
         return None, [Degradation(Stage.QUERY_EMBEDDING, RetrievalLeg.VECTOR, reason)]
 
-    model = services.embeddings.model
+    model = live.model
     with embeddings_span(
         names.PROVIDER_MUNIMENT, model.name, dimensions=model.dimension, batch_size=1
     ) as span:
         try:
             async with asyncio.timeout(context.remaining() * _EMBED_SHARE):
-                embedded = await services.embeddings.query(command.query)
+                embedded = await live.embeddings.query(command.query)
         except TimeoutError:
             span.fail("timeout")
             return without(DegradationReason.DEADLINE)
@@ -309,17 +322,36 @@ async def _embed(
     return HalfVector(embedded.vector), []
 
 
+async def _embed_anew(
+    services: Services, before: LiveModel, context: CallContext, command: RecallCommand
+) -> tuple[LiveModel, tuple[HalfVector | None, list[Degradation]]]:
+    """Embed for the model that is in use by now; without one that this process has loaded go on without."""
+    try:
+        live = await services.changed_model(before)
+    except EmbedderUnavailable:
+        reason = DegradationReason.EMBEDDER_UNAVAILABLE
+        return before, (None, [Degradation(Stage.QUERY_EMBEDDING, RetrievalLeg.VECTOR, reason)])
+    if command.query_embedding is not None:
+        raise EmbeddingModelMismatch(
+            model=before.model.name,
+            dimension=before.model.dimension,
+            expected_model=live.model.name,
+            expected_dimension=live.model.dimension,
+        )
+    return live, await _embed(live, context, command)
+
+
 def _aim(
-    services: Services,
+    live: LiveModel,
     command: RecallCommand,
     key: ScopeKey | None,
     embedded: tuple[HalfVector | None, list[Degradation]],
 ) -> _Query:
     vector, degraded = embedded
-    query = _Query(vector=vector, degraded=list(degraded))
+    query = _Query(live, vector=vector, degraded=list(degraded))
     if key is not None and RetrievalLeg.LEXICAL in command.legs and command.query:
         query.tokens = key.token_hashes(_analyzer.analyze_query(command.query))
-    calibration = services.embeddings.model.calibration
+    calibration = live.model.calibration
     if vector is not None and query.tokens:
         query.vector_weight = calibration.vector_weight
         query.lexical_weight = calibration.lexical_weight
@@ -340,7 +372,7 @@ async def _answer(
     query: _Query,
 ) -> Recalled:
     settings = await services.settings.of(context.tenant_id)
-    min_score = _least(command.min_score, settings.ranking.min_score, services)
+    min_score = _least(command.min_score, settings.ranking.min_score, query.live)
     share = settings.packing.source_share
     fetch = command.limit + _SPARE
     now = services.clock()
@@ -360,6 +392,7 @@ async def _answer(
                 if await is_withheld(work, tenant_key, key, rows.scope, settings):
                     rows = rows.without_any()
                     break
+                _hold_vectors_against(command, query, rows)
                 genuine, found_broken = _sift(key, context.tenant_id, rows.candidates)
                 broken += found_broken
                 choice = choose(genuine, command.limit, share)
@@ -404,7 +437,7 @@ async def _answer(
                 "memories_recalled": receipt(
                     recalled,
                     token_budget=command.token_budget,
-                    embedding_model=services.embeddings.model.name if query.vector is not None else None,
+                    embedding_model=query.live.model.name if query.vector is not None else None,
                     query_digest=key.query_digest(command.query).hex() if key is not None else None,
                 )
             },
@@ -423,7 +456,7 @@ async def _find(
     excluded: Sequence[UUID],
     now: datetime,
 ) -> RecallRows:
-    calibration = services.embeddings.model.calibration
+    calibration = query.live.model.calibration
     rows = await find(
         work,
         scope_id=scope_id,
@@ -431,7 +464,7 @@ async def _find(
         agent=command.scope.agent,
         session=command.scope.session,
         restriction=command.restriction,
-        model_no=services.models.current.model_no,
+        model_no=query.live.model_no,
         embedding=query.vector,
         tokens=query.tokens,
         cosine_low=calibration.cosine_low,
@@ -458,6 +491,25 @@ async def _find(
     return rows
 
 
+def _hold_vectors_against(command: RecallCommand, query: _Query, rows: RecallRows) -> None:
+    """Raise ModelChanged when another model is in use by now; note what has no vector yet."""
+    if query.vector is None:
+        return
+    if rows.model_in_use != query.live.model_no:
+        raise ModelChanged
+    query.degraded = [one for one in query.degraded if one.reason is not DegradationReason.EMBEDDINGS_PENDING]
+    if rows.waiting:
+        waited = command.strong or command.consistency_token is not None
+        query.degraded.append(
+            Degradation(
+                Stage.CONSISTENCY if waited else Stage.LEG,
+                RetrievalLeg.VECTOR,
+                DegradationReason.EMBEDDINGS_PENDING,
+                rows.waiting,
+            )
+        )
+
+
 def _sift(
     key: ScopeKey, tenant_id: UUID, candidates: Sequence[Candidate]
 ) -> tuple[list[tuple[Candidate, Content]], list[UUID]]:
@@ -477,11 +529,11 @@ def _sift(
     return genuine, broken
 
 
-def _least(asked: float | None, set_by_tenant: float | None, services: Services) -> float:
+def _least(asked: float | None, set_by_tenant: float | None, live: LiveModel) -> float:
     """The lowest score to return: as asked for, as the tenant set it, or as the model's measures say."""
     if asked is not None:
         return asked
-    return services.embeddings.model.calibration.min_score if set_by_tenant is None else set_by_tenant
+    return live.model.calibration.min_score if set_by_tenant is None else set_by_tenant
 
 
 async def _near_misses(

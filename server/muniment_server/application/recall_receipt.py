@@ -63,7 +63,12 @@ def receipt(
         "near_misses": [_near_miss(one) for one in recalled.near_misses],
         "left_out": {str(int(reason)): count for reason, count in recalled.left_out.items()},
         "degraded": [
-            {"stage": int(one.stage), "leg": int(one.leg or 0), "reason": int(one.reason)}
+            {
+                "stage": int(one.stage),
+                "leg": int(one.leg or 0),
+                "reason": int(one.reason),
+                "affected_count": one.affected,
+            }
             for one in recalled.degraded
         ],
         "seal_broken_memory_ids": [str(memory_id) for memory_id in recalled.broken[:100]],

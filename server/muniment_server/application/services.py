@@ -9,11 +9,11 @@ from uuid import UUID
 
 from muniment_server.audit.trail import AuditTrail
 from muniment_server.crypto.key_ring import KeyRing
-from muniment_server.domain.errors import TransactionConflict
+from muniment_server.domain.errors import EmbedderUnavailable, TransactionConflict
 from muniment_server.domain.extraction.candidate import ExtractorKind
 from muniment_server.domain.packing import ESTIMATE, Tokenizer
 from muniment_server.embedding.batching import EmbeddingService
-from muniment_server.embedding.live import Models
+from muniment_server.embedding.live import LiveModel, Models
 from muniment_server.extraction.base import Extractor
 from muniment_server.storage.database import Database
 
@@ -25,6 +25,10 @@ from .vectors import Backlog, WritePolicy
 def utc_now() -> datetime:
     """The present instant; PostgreSQL keeps microseconds, and so does this."""
     return datetime.now(UTC)
+
+
+class ModelChanged(Exception):
+    """The database has another embedding model in use than the one a call began with."""
 
 
 async def _nothing() -> None:
@@ -82,6 +86,16 @@ class Services:
     extractors: Mapping[ExtractorKind, Extractor] = field(default_factory=rules_only)
     ingest: IngestPolicy = field(default_factory=IngestPolicy)
     on_ingested: Callable[[UUID], None] = lambda _tenant: None
+
+    async def changed_model(self, before: LiveModel) -> LiveModel:
+        """The model in use after it was another one than `before`.
+
+        Raises EmbedderUnavailable when this process has not loaded it (yet).
+        """
+        await self.models_changed()
+        if self.models.current is before:
+            raise EmbedderUnavailable
+        return self.models.current
 
     @property
     def embeddings(self) -> EmbeddingService:

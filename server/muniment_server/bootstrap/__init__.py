@@ -1,6 +1,7 @@
 """From a settings object to a database that can be served from."""
 
 from .configured import key_folder, key_store, master_key_file, master_keys, where
+from .embedders import EmbedderChoice
 from .errors import BootstrapError, DatabaseUnreachableError
 from .installation import (
     DevKey,
@@ -17,6 +18,7 @@ __all__ = [
     "BootstrapError",
     "DatabaseUnreachableError",
     "DevKey",
+    "EmbedderChoice",
     "Installation",
     "RoleSecrets",
     "Where",

@@ -17,6 +17,7 @@ from . import (
     keys,
     master_key,
     migrate,
+    reindex,
     restore,
     serve,
     settings,
@@ -42,6 +43,7 @@ app.add_typer(keys.app)
 app.add_typer(settings.app)
 app.add_typer(views.app)
 app.add_typer(master_key.app)
+app.add_typer(reindex.app)
 app.command("why")(why.why)
 app.add_typer(audit.app)
 app.command("verify")(verify.verify)

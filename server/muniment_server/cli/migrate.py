@@ -11,14 +11,14 @@ def migrate(as_json: Json = False) -> None:
     Safe beside running servers, and harmless when there is nothing to do.
     """
     from muniment_server import bootstrap, config
-    from muniment_server.embedding.factory import create_embedder
     from muniment_server.telemetry.logs import configure_logging
 
     settings = config.load()
     configure_logging("WARNING", as_json=settings.log_format == "json")
-    embedder = create_embedder(settings.embedder)
     secrets = asyncio.run(bootstrap.derive_role_secrets(bootstrap.master_keys(settings)))
-    applied, instance = bootstrap.migrate_blocking(bootstrap.where(settings), secrets, embedder.model)
+    applied, instance = bootstrap.migrate_blocking(
+        bootstrap.where(settings), secrets, bootstrap.EmbedderChoice(settings)
+    )
     if as_json:
         print_json(
             {

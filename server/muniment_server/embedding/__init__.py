@@ -19,7 +19,7 @@ from muniment_server.embedding.errors import (
     EmbeddingError,
     UnreadableText,
 )
-from muniment_server.embedding.factory import EmbedderSetting, create_embedder
+from muniment_server.embedding.factory import create_embedder
 
 __all__ = [
     "Calibration",
@@ -27,7 +27,6 @@ __all__ = [
     "Embedder",
     "EmbedderNotInstalled",
     "EmbedderOverloaded",
-    "EmbedderSetting",
     "EmbedderUnavailable",
     "EmbeddingError",
     "EmbeddingModel",

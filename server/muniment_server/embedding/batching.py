@@ -1,6 +1,7 @@
 """Runs an embedder beside the event loop: micro-batches, a cache, back-pressure, clean cancellation."""
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +13,8 @@ import numpy as np
 from muniment_server.embedding.base import Embedder, EmbeddingModel, Vector, require_readable
 from muniment_server.embedding.cache import CacheKey, Embedded, Purpose, VectorCache
 from muniment_server.embedding.errors import EmbedderOverloaded, EmbedderUnavailable
+
+_log = logging.getLogger("muniment.embedding")
 
 _WARM_UP = "The model is ready."
 _NORM_TOLERANCE = 0.01
@@ -96,7 +99,10 @@ class EmbeddingService:
         loop = asyncio.get_running_loop()
         outcomes = await loop.run_in_executor(self._executor, self._embed_all, Purpose.QUERY, [_WARM_UP])
         if isinstance(outcomes[0], EmbedderUnavailable):
-            raise outcomes[0]
+            if not getattr(self._embedder, "remote", False):
+                raise outcomes[0]
+            # What is elsewhere comes back by itself; until then writes are deferred, and recalls do without.
+            _log.warning("the embedder does not answer yet: %s", outcomes[0])
         self._runner = asyncio.create_task(self._run(), name="embedding")
         self.ready.set()
 
@@ -288,6 +294,9 @@ class EmbeddingService:
         """Embed a batch in the worker thread; one text that fails does not fail the others."""
         try:
             return list(self._embed_batch(purpose, texts))
+        except EmbedderUnavailable as error:
+            # An outage: asking for each text by itself would only take longer to say the same.
+            return [EmbedderUnavailable(*error.args) for _ in texts]
         except Exception as error:  # noqa: BLE001 - an engine may raise anything; callers get it typed
             if len(texts) == 1:
                 # Only the type: the message of a UnicodeError or of an engine may hold the text.

@@ -13,6 +13,10 @@ class EmbedderUnavailable(EmbeddingError):
     """The embedder failed, is not ready yet, or is stopped. The same call may succeed later."""
 
 
+class TextRefused(EmbeddingError):
+    """The embedder works and does not take this text, or one in this batch."""
+
+
 class EmbedderOverloaded(EmbeddingError):
     """More texts are waiting than the queue holds. Retry later; nothing of the call was queued."""
 

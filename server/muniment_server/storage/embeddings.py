@@ -61,12 +61,14 @@ async def insert_waiting(
     )
 
 
-async def fill_embeddings(work: UnitOfWork, scope_no: int, rows: Sequence[EmbeddingRow]) -> None:
-    """Queue what was still to be made or is missing; a row that has been made meanwhile stays.
+async def fill_embeddings(
+    work: UnitOfWork, scope_id: UUID, scope_no: int, rows: Sequence[EmbeddingRow]
+) -> None:
+    """Queue what was still to be made or is missing; the scope must be locked.
 
-    The scope must be locked, and the memories of the rows be there.
+    A row that has been made meanwhile stays, and of a memory that is gone nothing is stored.
     """
-    await work.send_many("embedding_fill", [_values(scope_no, row) for row in rows])
+    await work.send_many("embedding_fill", [{**_values(scope_no, row), "scope_id": scope_id} for row in rows])
 
 
 def _values(scope_no: int, row: EmbeddingRow) -> dict[str, object]:
@@ -102,13 +104,21 @@ async def waiting_scopes(work: UnitOfWork, model_no: int, limit: int) -> list[UU
     return [row["scope_id"] for row in rows]
 
 
-async def count_waiting(work: UnitOfWork, scope_no: int, before: datetime | None) -> tuple[int, int]:
-    """How many memories of a scope wait for the vector of the model in use, and that model's number.
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How many memories wait for a vector, and when the newest of them was recorded."""
 
-    before: count only what was written by then; None counts everything.
+    waiting: int
+    newest: datetime | None
+
+
+async def count_waiting(work: UnitOfWork, scope_no: int, before: datetime | None) -> Waiting:
+    """What of a scope waits for the vector of the model in use.
+
+    before: count only what was recorded by then; None counts everything.
     """
     row = await work.fetch_one("embedding_waiting_count", scope_no=scope_no, before=before)
-    return (int(row["waiting"]), int(row["model_no"])) if row else (0, 0)
+    return Waiting(row["waiting"], row["newest"]) if row else Waiting(0, None)
 
 
 async def drop_vectors(work: UnitOfWork, scope_no: int, model_no: int) -> None:

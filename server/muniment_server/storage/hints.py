@@ -30,6 +30,8 @@ class HintKind(StrEnum):
     """ids: tenant_id, scope_id."""
     POLICY_CHANGED = "policy_changed"
     """ids: tenant_id."""
+    MODELS_CHANGED = "models_changed"
+    """No ids: another embedding model is in use, or will be."""
     MISSED = "missed"
     """The connection was down for a while: drop everything. Made by the listener, never sent."""
 

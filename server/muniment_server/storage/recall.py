@@ -48,6 +48,10 @@ class RecallRows:
     key_epoch: int | None
     scope: ScopeRow | None = None
     withheld: int = 0
+    model_in_use: int = 0
+    """Number of the embedding model in use; vectors of another one were not worth comparing."""
+    waiting: int = 0
+    """Memories of the scope whose vector is still to be made."""
 
     def without_any(self) -> "RecallRows":
         """What is left when nothing may be recalled."""
@@ -120,4 +124,6 @@ async def recall(
         relevant=first["relevant"],
         key_epoch=first["scope_epoch"],
         scope=to_scope(scopes[0]) if scopes else None,
+        model_in_use=first["model_in_use"],
+        waiting=first["waiting"],
     )

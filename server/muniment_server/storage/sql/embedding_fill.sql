@@ -1,8 +1,10 @@
--- Stores what a model made of a text where that waits or is missing.
+-- Stores what a model made of a document's text where that waits or is missing, if the document is there.
 INSERT INTO memory_embedding
     (tenant_id, scope_no, model_no, doc_no, content_revision, state, embedding, seal)
-VALUES
-    (%(tenant_id)s, %(scope_no)s, %(model_no)s, %(doc_no)s, %(content_revision)s, %(state)s, %(embedding)s, %(seal)s)
+SELECT %(tenant_id)s, %(scope_no)s, %(model_no)s, m.doc_no, m.content_revision, %(state)s, %(embedding)s, %(seal)s
+FROM memory m
+WHERE m.tenant_id = %(tenant_id)s AND m.scope_id = %(scope_id)s AND m.doc_no = %(doc_no)s
+      AND m.content_revision = %(content_revision)s
 ON CONFLICT (tenant_id, scope_no, model_no, doc_no, content_revision) DO UPDATE
     SET state = EXCLUDED.state, embedding = EXCLUDED.embedding, seal = EXCLUDED.seal
     WHERE memory_embedding.state = 2

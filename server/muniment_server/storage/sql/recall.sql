@@ -131,6 +131,10 @@ SELECT t.total, t.other_state, t.expired, t.filtered,
                   WHERE n.tenant_id = %(tenant_id)s AND n.supersedes = m.memory_id
                         AND n.state IN (2, 3) AND m.state = 2 AND n.update_time >= m.update_time) AS contradicted,
        (SELECT key_epoch FROM statistics) AS scope_epoch,
+       (SELECT i.model_no FROM instance i) AS model_in_use,
+       (SELECT count(*) FROM memory_embedding w
+        WHERE w.tenant_id = %(tenant_id)s AND w.model_no = %(model_no)s AND w.scope_no = %(scope_no)s
+              AND w.state = 2) AS waiting,
        m.*
 FROM tally t
 LEFT JOIN ranked r ON true

@@ -1,0 +1,387 @@
+"""Makes the vectors that are not there: of writes that did not wait for them, and for a change of model.
+
+What is to be done stands in the database: rows that wait, and memories without a row for the model of a
+running change. So nothing is lost whoever is killed, and to begin again is to go on. A vector is stored
+under the lock of its scope and only while its memory is there, so that none outlives an erasure.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from uuid import UUID, uuid4
+
+from muniment_server.crypto.errors import CiphertextInvalid
+from muniment_server.crypto.scope_key import ScopeKey
+from muniment_server.domain.model import EmbeddingState, Revision
+from muniment_server.embedding.base import passage_text
+from muniment_server.embedding.cache import Embedded
+from muniment_server.embedding.errors import EmbedderUnavailable, EmbeddingError
+from muniment_server.embedding.live import LiveModel
+from muniment_server.storage.database import Database
+from muniment_server.storage.embeddings import (
+    EmbeddingRow,
+    drop_vectors,
+    fill_embeddings,
+    waiting_scopes,
+    without_vector,
+)
+from muniment_server.storage.memories import lock_scopes, read_scopes
+from muniment_server.storage.reindexing import (
+    Reindex,
+    ReindexState,
+    dropped,
+    filled,
+    lease,
+    open_changes,
+    switch,
+    transactions,
+)
+from muniment_server.storage.verification import scopes as scope_page
+
+from .models import ModelKeeper
+from .scoping import reading_key, scope_number
+from .sealing import embedding_row, is_genuine, open_content
+from .services import Services
+from .vectors import ModelVector, model_vector
+
+_log = logging.getLogger("muniment.reembed")
+
+_PAGE = 32
+_SCOPES = 200
+_PATIENCE = 60.0
+_SWEEP_SECONDS = 30.0
+_SOON = 0.05
+_LOOK_SECONDS = 5.0
+"""How long a scope is looked at again that had nothing to do yet: its write may not be committed."""
+_MOST_PAUSE = 5.0
+_BREATH = 0.2
+"""Pause after a page of a change of model, as a share of the time that the page took."""
+_STRIKES = 3
+_HOLD_SECONDS = 1.0
+"""How often the lease on a change is renewed, and so how soon an abortion of it is noticed."""
+
+
+class ReindexStopped(Exception):
+    """The change is not this process's to work on any more: aborted, or taken by another one."""
+
+
+@dataclass(slots=True)
+class _Known:
+    """A scope in which this process stored memories without vectors: how many, and when last."""
+
+    count: int = 0
+    noted: float = 0.0
+
+
+@dataclass(slots=True)
+class Filled:
+    """What a pass over scopes did: vectors stored, and memories that could not be embedded now."""
+
+    stored: int = 0
+    failed: int = 0
+
+
+@dataclass(slots=True)
+class Reembedder:
+    """The background task of a process. Without `maintenance` it does only what this process left undone."""
+
+    services: Services
+    keeper: ModelKeeper
+    maintenance: Database | None
+    worker: UUID = field(default_factory=uuid4)
+    _known: dict[tuple[UUID, UUID], _Known] = field(default_factory=dict)
+    _strikes: dict[tuple[int, UUID], int] = field(default_factory=dict)
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _task: asyncio.Task[None] | None = None
+    _swept: float = float("-inf")
+    _held: float = float("-inf")
+    _probes: int = 0
+
+    def note(self, tenant_id: UUID, scope_id: UUID, count: int) -> None:
+        """Hear that a write stores `count` memories without vectors; 0: that somebody waits for some."""
+        known = self._known.setdefault((tenant_id, scope_id), _Known())
+        known.count += count
+        known.noted = asyncio.get_running_loop().time()
+        self.services.backlog.size += count
+        self._wake.set()
+
+    def wake(self) -> None:
+        """Look for work soon."""
+        self._swept = float("-inf")
+        self._wake.set()
+
+    async def start(self) -> None:
+        """Begin."""
+        self._task = asyncio.create_task(self._run(), name="muniment-reembed")
+
+    async def stop(self) -> None:
+        """End; what is undone is done by whoever comes next."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _run(self) -> None:
+        pause = _SOON
+        while True:
+            try:
+                busy = await self.step()
+                pause = _SOON
+            except Exception as error:  # noqa: BLE001 - tried again in a while
+                _log.warning("vectors could not be made: %s", type(error).__name__)
+                busy, pause = True, min(pause * 2, _MOST_PAUSE)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause if busy else _SWEEP_SECONDS):
+                    await self._wake.wait()
+            self._wake.clear()
+            if pause > _SOON:
+                # While the embedder is down, a write that waits is no reason to ask it again at once.
+                await asyncio.sleep(pause)
+
+    async def step(self) -> bool:
+        """Do what there is to do; tells whether to look again soon. Raises when the embedder is down."""
+        busy = await self._fill_known()
+        if self.maintenance is None:
+            return busy
+        loop = asyncio.get_running_loop()
+        if loop.time() - self._swept >= _SWEEP_SECONDS:
+            self._swept = loop.time()
+            await self._sweep(self.services.models.current)
+        for change in await open_changes(self.maintenance):
+            busy |= await self._carry_on(change)
+        return busy
+
+    # --- what waits ---------------------------------------------------------------------------------
+
+    async def _fill_known(self) -> bool:
+        now = asyncio.get_running_loop().time()
+        for place, known in list(self._known.items()):
+            done = await self.fill_scope(*place, self.services.models.current, missing=False)
+            settled = min(known.count, done.stored)
+            known.count -= settled
+            self.services.backlog.size -= settled
+            if done.failed:
+                raise EmbedderUnavailable("some texts could not be embedded")
+            if known.count == 0 or now - known.noted > _LOOK_SECONDS:
+                self.services.backlog.size -= known.count
+                if self._known.get(place) is known:
+                    del self._known[place]
+        return bool(self._known)
+
+    async def _sweep(self, live: LiveModel | None) -> None:
+        if live is None:
+            return
+        for tenant_id in await self._tenants():
+            while True:
+                async with self.services.database.transaction(tenant_id, timeout=10.0) as work:
+                    found = await waiting_scopes(work, live.model_no, _SCOPES)
+                done = Filled()
+                for scope_id in found:
+                    one = await self.fill_scope(tenant_id, scope_id, live, missing=False)
+                    done.stored += one.stored
+                    done.failed += one.failed
+                if done.failed:
+                    raise EmbedderUnavailable("some texts could not be embedded")
+                if not done.stored:
+                    break
+
+    async def fill_scope(
+        self,
+        tenant_id: UUID,
+        scope_id: UUID,
+        live: LiveModel,
+        *,
+        missing: bool,
+        change: Reindex | None = None,
+    ) -> Filled:
+        """Make what a scope's memories wait for, with `missing` also what they have no row for.
+
+        Memories whose seal does not hold are left as they are. Raises EmbeddingError when nothing can be
+        embedded at all, ReindexStopped when `change` has ended.
+        """
+        services, done, after = self.services, Filled(), -1
+        number = scope_number(scope_id)
+        while True:
+            async with services.database.transaction(tenant_id, timeout=30.0) as work:
+                page = await without_vector(
+                    work, scope_id, number, live.model_no, after, _PAGE, missing=missing
+                )
+                row = (await read_scopes(work, [scope_id])).get(scope_id) if page else None
+            if row is None:
+                return done
+            key = await reading_key(services.keys, tenant_id, scope_id, row.key_epoch)
+            if key is None:
+                return done
+            begun = asyncio.get_running_loop().time()
+            rows = await self._made(tenant_id, key, live, page, done)
+            if not await self._stored(tenant_id, scope_id, key, rows):
+                return done
+            done.stored += len(rows)
+            after = page[-1].doc_no
+            if change is not None:
+                await self._hold(change)
+                await asyncio.sleep(_BREATH * (asyncio.get_running_loop().time() - begun))
+
+    async def _made(
+        self, tenant_id: UUID, key: ScopeKey, live: LiveModel, page: list[Revision], done: Filled
+    ) -> list[EmbeddingRow]:
+        texts: list[tuple[Revision, str]] = []
+        for revision in page:
+            if not is_genuine(key, tenant_id, revision):
+                continue
+            with suppress(CiphertextInvalid, ValueError):
+                content = open_content(key, revision)
+                texts.append((revision, passage_text(content.text, content.speaker)))
+        outage: EmbedderUnavailable | None = None
+        made: list[Embedded | None] = [None] * len(texts)
+        try:
+            made = await live.embeddings.passages_within([text for _, text in texts], _PATIENCE)
+        except EmbedderUnavailable as error:
+            # Of all of them; that may still be the fault of these texts.
+            outage = error
+        rows = []
+        for (revision, _), embedded in zip(texts, made, strict=True):
+            vector = model_vector(live, embedded)
+            if vector is None and await self._hopeless(live, revision):
+                vector = ModelVector(
+                    live.model_no,
+                    live.model.name,
+                    live.model.dimension,
+                    EmbeddingState.NOT_COVERED,
+                    None,
+                )
+            if vector is None:
+                done.failed += 1
+            else:
+                rows.append(embedding_row(key, tenant_id, revision, vector))
+        if outage is not None and not rows:
+            raise outage
+        return rows
+
+    async def _hopeless(self, live: LiveModel, revision: Revision) -> bool:
+        """Whether a text has failed again and again with an embedder that works for others."""
+        place = (live.model_no, revision.memory_id)
+        self._strikes[place] = strikes = self._strikes.get(place, 0) + 1
+        if strikes < _STRIKES:
+            return False
+        self._probes += 1
+        try:
+            await live.embeddings.passages([f"Does the model work? Asked {self._probes} times."])
+        except EmbeddingError:
+            return False
+        del self._strikes[place]
+        _log.warning("a text fails the embedder each time and gets no vector: memory %s", revision.memory_id)
+        return True
+
+    async def _stored(self, tenant_id: UUID, scope_id: UUID, key: ScopeKey, rows: list[EmbeddingRow]) -> bool:
+        """Store rows; False when the scope was erased meanwhile."""
+        if not rows:
+            return True
+        async with self.services.database.transaction(tenant_id, timeout=30.0) as work:
+            locked = (await lock_scopes(work, [scope_id])).get(scope_id)
+            if locked is None or locked.key_epoch != key.epoch:
+                return False
+            await fill_embeddings(work, scope_id, scope_number(scope_id), rows)
+        return True
+
+    # --- a change of model --------------------------------------------------------------------------
+
+    async def _carry_on(self, seen: Reindex) -> bool:
+        """Take a change as far as it goes now; tells whether to look again soon."""
+        if self.maintenance is None:
+            return False
+        services = self.services
+        change = await lease(self.maintenance, seen.reindex_id, self.worker, services.clock())
+        if change is None:
+            return False
+        try:
+            if change.state is ReindexState.RUNNING:
+                await self._fill_all(change)
+                change = await lease(self.maintenance, seen.reindex_id, self.worker, services.clock())
+            if change is None:
+                return False
+            if change.state is ReindexState.FILLED and not change.automatic:
+                await self._sweep(self.services.models.upcoming)
+            if change.state is ReindexState.FILLED and change.automatic:
+                if await switch(self.maintenance, change, services.clock()):
+                    _log.info(
+                        "switched the embedding model from number %d to %d", change.from_no, change.to_no
+                    )
+                await self.keeper.refresh()
+                change = await lease(self.maintenance, seen.reindex_id, self.worker, services.clock())
+            if change is not None and change.state is ReindexState.SWITCHED:
+                await self._drop(change, change.from_no)
+            elif change is not None and change.state is ReindexState.ABORTED:
+                await self._drop(change, change.to_no)
+        except ReindexStopped:
+            return True
+        return False
+
+    async def _fill_all(self, change: Reindex) -> None:
+        """Fill until nothing is missing that any transaction can have left out."""
+        if self.maintenance is None:
+            return
+        await self.keeper.refresh()
+        models = self.services.models
+        live = models.current if models.current.model_no == change.to_no else models.upcoming
+        if live is None or live.model_no != change.to_no:
+            return
+        # Whoever did not see the change yet had begun before it did: wait until all of those are over.
+        _, bound = await transactions(self.maintenance)
+        while True:
+            oldest, _ = await transactions(self.maintenance)
+            done = Filled()
+            async for tenant_id, scope_id, _ in self._scopes():
+                await self._hold(change)
+                one = await self.fill_scope(tenant_id, scope_id, live, missing=True, change=change)
+                done.stored += one.stored
+                done.failed += one.failed
+            if done.failed:
+                raise EmbedderUnavailable("some texts could not be embedded")
+            if not done.stored and oldest >= bound:
+                break
+            await asyncio.sleep(_SOON)
+        await filled(self.maintenance, change, self.services.clock())
+        _log.info("every memory has been seen by the embedding model %s", live.model.name)
+
+    async def _drop(self, change: Reindex, model_no: int) -> None:
+        if self.maintenance is None:
+            return
+        if change.from_no != change.to_no:
+            async for tenant_id, _, number in self._scopes():
+                await self._hold(change)
+                async with self.services.database.transaction(tenant_id, timeout=60.0) as work:
+                    await drop_vectors(work, number, model_no)
+        await dropped(self.maintenance, change.reindex_id, self.services.clock())
+        _log.info("dropped the vectors of embedding model number %d", model_no)
+
+    async def _hold(self, change: Reindex) -> None:
+        """Keep the lease. Raises ReindexStopped when the change is in another state or another's."""
+        now = asyncio.get_running_loop().time()
+        if self.maintenance is None or now - self._held < _HOLD_SECONDS:
+            return
+        self._held = now
+        kept = await lease(self.maintenance, change.reindex_id, self.worker, self.services.clock())
+        if kept is None or kept.state is not change.state:
+            raise ReindexStopped
+
+    async def _scopes(self) -> AsyncIterator[tuple[UUID, UUID, int]]:
+        """Every scope: tenant, scope, and the number that its row has."""
+        for tenant_id in await self._tenants():
+            after: UUID | None = None
+            while True:
+                async with self.services.database.transaction(tenant_id, timeout=30.0) as work:
+                    page = await scope_page(work, after=after, limit=_SCOPES)
+                for scope, number in page:
+                    yield tenant_id, scope.scope_id, number
+                if len(page) < _SCOPES:
+                    break
+                after = page[-1][0].scope_id
+
+    async def _tenants(self) -> list[UUID]:
+        if self.maintenance is None:
+            return []
+        async with self.maintenance.transaction(None, timeout=10.0) as work:
+            return [row["tenant_id"] for row in await work.fetch("tenant_list")]
