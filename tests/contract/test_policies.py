@@ -1,0 +1,278 @@
+"""Settings of a tenant and views of its agents, as the running service obeys them."""
+
+import asyncio
+from typing import Any
+from uuid import uuid4
+
+import grpc
+import pytest
+
+from contract.stored import refused
+from muniment_server._gen.muniment.v1 import (
+    audit_pb2,
+    filter_pb2,
+    memory_pb2,
+    memory_service_pb2,
+    recall_pb2,
+)
+from muniment_server.domain.agent_views import AgentView
+from muniment_server.domain.model import MemoryKind, SourceType, TrustLevel
+from support.policies import set_policy
+from support.service import EVENT, FACT, PREFERENCE, Caller, RunningService, item, reason, scope
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+STATED = memory_pb2.SOURCE_TYPE_USER_STATED
+TOOL = memory_pb2.SOURCE_TYPE_TOOL
+
+
+def said(content: str, kind: int = FACT, source: Any = STATED, **fields: Any) -> Any:
+    ref = fields.pop("ref", "")
+    provenance = memory_pb2.Provenance(source_type=source, source_ref=ref)
+    return item(content, kind, provenance=provenance, **fields)
+
+
+def left_out(answer: memory_service_pb2.RecallResponse) -> dict[str, int]:
+    return {
+        recall_pb2.LeftOutReason.Name(one.reason).removeprefix("LEFT_OUT_REASON_"): one.count
+        for one in answer.left_out
+    }
+
+
+# --- settings -----------------------------------------------------------------------------------------
+
+
+async def test_a_setting_holds_on_a_running_server_without_being_told(
+    shared: RunningService, caller: Caller
+) -> None:
+    await caller.write("u1", "likes green tea", "plays the cello")
+    assert await caller.contents("u1", "tea") == ["likes green tea"]
+    services = shared.service.services
+    before = services.settings.drop_all
+    services.settings.drop_all = lambda: None  # type: ignore[method-assign]
+    try:
+        await set_policy(shared, caller.tenant, {"ranking.min_score": 0.95})
+    finally:
+        services.settings.drop_all = before  # type: ignore[method-assign]
+    # Within less time than a policy is remembered.
+    for _ in range(80):
+        if not await caller.contents("u1", "tea"):
+            break
+        await asyncio.sleep(0.05)
+    answer = await caller.recall("u1", "tea")
+    assert answer.applied_min_score == pytest.approx(0.95)
+    assert (await caller.recall("u1", "tea", min_score=0.05)).memories, "the request's own minimum goes first"
+    await set_policy(shared, caller.tenant)
+    assert await caller.contents("u1", "tea") == ["likes green tea"]
+
+
+async def test_settings_of_one_tenant_are_not_those_of_another(
+    shared: RunningService, caller: Caller
+) -> None:
+    other = shared.caller(f"t-{uuid4().hex[:12]}")
+    for one in (caller, other):
+        await one.write("u1", "likes green tea")
+    await set_policy(shared, caller.tenant, {"ranking.min_score": 0.95})
+    assert await caller.contents("u1", "tea") == []
+    assert await other.contents("u1", "tea") == ["likes green tea"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE tenant_setting SET value = '0.1' WHERE tenant_id = %(tenant)s",
+        "UPDATE tenant_setting SET name = 'packing.tail_ratio' WHERE tenant_id = %(tenant)s",
+        "DELETE FROM tenant_setting WHERE tenant_id = %(tenant)s",
+        "DELETE FROM tenant_policy WHERE tenant_id = %(tenant)s",
+        "DELETE FROM agent_view WHERE tenant_id = %(tenant)s",
+        "UPDATE agent_view SET agent = 'other' WHERE tenant_id = %(tenant)s",
+        "UPDATE tenant_policy SET revision = revision + 1 WHERE tenant_id = %(tenant)s",
+        "UPDATE tenant_policy SET mac = decode(repeat('00', 32), 'hex') WHERE tenant_id = %(tenant)s",
+        "INSERT INTO tenant_setting VALUES (%(tenant)s, 'consent.default', '\"all\"', now())",
+    ],
+)
+async def test_what_somebody_changes_in_the_database_stops_the_tenant(
+    shared: RunningService, caller: Caller, change: str
+) -> None:
+    await caller.write("u1", "likes green tea")
+    view = AgentView(kinds=frozenset({MemoryKind.FACT}))
+    await set_policy(shared, caller.tenant, {"ranking.min_score": 0.2}, {"planner": view})
+    assert await caller.contents("u1", "tea") == ["likes green tea"]
+    assert shared.database.execute(change, {"tenant": shared.tenant_id(caller.tenant)}) == 1
+    shared.service.services.settings.drop_all()
+    with pytest.raises(grpc.aio.AioRpcError) as failed:
+        await caller.recall("u1", "tea")
+    assert reason(failed.value) == "INTEGRITY_VIOLATION"
+    await set_policy(shared, caller.tenant)
+    assert await caller.contents("u1", "tea") == ["likes green tea"]
+
+
+async def test_a_value_of_another_version_leaves_the_default(shared: RunningService, caller: Caller) -> None:
+    await caller.write("u1", "likes green tea")
+    await set_policy(shared, caller.tenant, {"ranking.min_score": 7, "ranking.of_tomorrow": True})
+    assert (await caller.recall("u1", "tea")).applied_min_score == pytest.approx(0.05)
+
+
+# --- the list: sources, tail, near misses -----------------------------------------------------------------
+
+
+async def test_one_doubtful_source_cannot_fill_the_list(shared: RunningService, caller: Caller) -> None:
+    stuffed = [said(f"tea tea offer {number}", source=TOOL, ref="shop.example") for number in range(12)]
+    await caller.write("u1", *stuffed)
+    await caller.write("u1", *(said(f"the tea and the kettle of aunt number {n}") for n in range(4)))
+    answer = await caller.recall("u1", "tea offer", limit=6, near_miss_limit=20, min_score=0.0)
+    sources = [one.memory.provenance.source_ref for one in answer.memories]
+    assert len(sources) == 6
+    assert sources.count("shop.example") == 3
+    assert [one.rank for one in answer.memories] == [1, 2, 3, 4, 5, 6]
+    scores = [one.score for one in answer.memories]
+    assert scores == sorted(scores, reverse=True)
+    assert left_out(answer)["SOURCE_SHARE"] == 9
+    reasons = [recall_pb2.LeftOutReason.Name(one.reason) for one in answer.near_misses]
+    assert reasons.count("LEFT_OUT_REASON_SOURCE_SHARE") == 9
+    await set_policy(shared, caller.tenant, {"packing.source_share": 1.0})
+    answer = await caller.recall("u1", "tea offer", limit=6, min_score=0.0)
+    assert [one.memory.provenance.source_ref for one in answer.memories] == ["shop.example"] * 6
+
+
+async def test_the_places_go_to_whoever_comes_far_behind(caller: Caller) -> None:
+    stuffed = [said(f"tea tea offer {number}", source=TOOL, ref="shop.example") for number in range(40)]
+    await caller.write("u1", *stuffed)
+    await caller.write("u1", said("a word about tea from grandmother"))
+    answer = await caller.recall("u1", "tea offer", limit=3, min_score=0.0)
+    assert [one.memory.content for one in answer.memories][-1] == "a word about tea from grandmother"
+    assert len(answer.memories) == 3
+
+
+async def test_what_the_subject_says_is_no_bounded_source(caller: Caller) -> None:
+    await caller.write("u1", *(said(f"tea number {number}", ref="diary") for number in range(8)))
+    assert len((await caller.recall("u1", "tea", limit=8)).memories) == 8
+
+
+async def test_near_misses_say_why_and_the_receipt_keeps_them_without_content(caller: Caller) -> None:
+    await caller.write("u1", "green tea", "black tea", "white tea of the mountain", "plays the cello")
+    answer = await caller.recall("u1", "green tea", limit=1, min_score=0.2, near_miss_limit=3)
+    assert [one.memory.content for one in answer.memories] == ["green tea"]
+    misses = list(answer.near_misses)
+    assert len(misses) == 3
+    assert [one.score for one in misses] == sorted((one.score for one in misses), reverse=True)
+    for one in misses:
+        below = one.reason == recall_pb2.LEFT_OUT_REASON_BELOW_MIN_SCORE
+        assert below or one.reason == recall_pb2.LEFT_OUT_REASON_LIMIT
+        assert below == (one.score < 0.2)
+        assert sum(leg.contribution for leg in one.leg_scores) == pytest.approx(one.score, abs=1e-6)
+    assert {one.reason for one in misses} == {1, 2}
+    assert answer.memories[0].memory.memory_id not in {one.memory_id for one in misses}
+
+    receipt = (await caller.call("GetRecall", audit_pb2.GetRecallRequest(recall_id=answer.recall_id))).receipt
+    kept = list(receipt.recalled.near_misses)
+    assert [one.memory_id for one in kept] == [one.memory_id for one in misses]
+    for stored, shown in zip(kept, misses, strict=True):
+        assert stored.reason == shown.reason
+        assert stored.score == pytest.approx(shown.score, abs=1e-6)
+        assert [leg.rank for leg in stored.leg_scores] == [leg.rank for leg in shown.leg_scores]
+    assert b"tea" not in receipt.SerializeToString()
+    assert not (await caller.recall("u1", "green tea", limit=1)).near_misses, "only on request"
+
+
+async def test_the_tail_is_not_packed_unless_the_request_says_what_is_relevant(caller: Caller) -> None:
+    await caller.write("u1", "green tea in the morning", "a long list of things that has tea in it once")
+    answer = await caller.recall("u1", "green tea in the morning", token_budget=500)
+    assert len(answer.memories) == 2
+    assert [one.packed for one in answer.memories] == [True, False]
+    assert left_out(answer)["TAIL"] == 1
+    answer = await caller.recall("u1", "green tea in the morning", token_budget=500, min_score=0.0)
+    assert [one.packed for one in answer.memories] == [True, True]
+
+
+# --- views ----------------------------------------------------------------------------------------------
+
+
+async def shown(caller: Caller, **fields: Any) -> set[str]:
+    return {
+        one.memory.content for one in (await caller.recall("u1", "tea", min_score=0.0, **fields)).memories
+    }
+
+
+async def fill(caller: Caller) -> None:
+    await caller.write(
+        "u1",
+        said("tea fact", tags=["work"]),
+        said("tea preference", PREFERENCE, tags=["home"]),
+        said("tea event", EVENT),
+        said("tea of a tool", source=TOOL, tags=["work"]),
+    )
+
+
+ALL = {"tea fact", "tea preference", "tea event", "tea of a tool"}
+
+
+@pytest.mark.parametrize(
+    ("view", "seen"),
+    [
+        (AgentView(kinds=frozenset({MemoryKind.FACT})), {"tea fact", "tea of a tool"}),
+        (AgentView(tags=frozenset({"home", "other"})), {"tea preference"}),
+        (AgentView(source_types=frozenset({SourceType.TOOL})), {"tea of a tool"}),
+        (AgentView(min_trust=TrustLevel.HIGH), ALL - {"tea of a tool"}),
+        (AgentView(kinds=frozenset({MemoryKind.FACT}), min_trust=TrustLevel.HIGH), {"tea fact"}),
+        (AgentView(tags=frozenset()), set()),
+        (AgentView(spaces=frozenset({"roadmap"})), ALL),
+    ],
+)
+async def test_a_view_bounds_what_an_agent_sees(
+    shared: RunningService, caller: Caller, view: AgentView, seen: set[str]
+) -> None:
+    await fill(caller)
+    await set_policy(shared, caller.tenant, views={"planner": view})
+    bound = shared.caller(caller.tenant, agent="planner")
+    assert await shown(bound) == seen
+    assert await shown(caller, narrowing={"agent": "planner"}) == seen, "named by a credential of no agent"
+    assert await shown(caller) == await shown(caller, narrowing={"agent": "other"}) == ALL
+    page = await bound.call("ListMemories", memory_service_pb2.ListMemoriesRequest(scope=scope("u1")))
+    assert {one.content for one in page.memories} <= seen | {""}
+    assert len(page.memories) == len(seen)
+    for one in (await caller.recall("u1", "tea", min_score=0.0)).memories:
+        if one.memory.content in seen:
+            assert (await bound.get(one.memory.memory_id)).memory.memory_id == one.memory.memory_id
+        else:
+            await refused(bound.get(one.memory.memory_id), "NOT_FOUND", "MEMORY_NOT_FOUND")
+
+
+async def test_a_filter_cannot_look_beyond_the_view(shared: RunningService, caller: Caller) -> None:
+    await fill(caller)
+    view = AgentView(kinds=frozenset({MemoryKind.FACT}), min_trust=TrustLevel.HIGH, tags=frozenset({"work"}))
+    await set_policy(shared, caller.tenant, views={"planner": view})
+    bound = shared.caller(caller.tenant, agent="planner")
+    for restriction in (
+        filter_pb2.MemoryFilter(kinds=[PREFERENCE, EVENT]),
+        filter_pb2.MemoryFilter(source_types=[TOOL]),
+        filter_pb2.MemoryFilter(tags_any=["home"]),
+    ):
+        assert await shown(bound, filter=restriction) == set()
+    for restriction in (
+        filter_pb2.MemoryFilter(min_trust=memory_pb2.TRUST_LEVEL_LOW),
+        filter_pb2.MemoryFilter(kinds=[FACT, EVENT]),
+        filter_pb2.MemoryFilter(tags_any=["work", "home"]),
+    ):
+        assert await shown(bound, filter=restriction) == {"tea fact"}
+
+
+async def test_a_view_names_the_spaces_that_may_be_read(shared: RunningService, caller: Caller) -> None:
+    for space in ("roadmap", "salaries"):
+        await caller.call(
+            "Write",
+            memory_service_pb2.WriteRequest(
+                scope=memory_pb2.Scope(space=space), items=[item(f"tea of {space}")]
+            ),
+        )
+    await set_policy(shared, caller.tenant, views={"planner": AgentView(spaces=frozenset({"roadmap"}))})
+    bound = shared.caller(caller.tenant, agent="planner")
+
+    def asking(space: str) -> memory_service_pb2.RecallRequest:
+        return memory_service_pb2.RecallRequest(scope=memory_pb2.Scope(space=space), query="tea")
+
+    answer = await bound.call("Recall", asking("roadmap"))
+    assert [one.memory.content for one in answer.memories] == ["tea of roadmap"]
+    await refused(bound.call("Recall", asking("salaries")), "PERMISSION_DENIED", "PERMISSION_DENIED")
+    (hidden,) = (await caller.call("Recall", asking("salaries"))).memories
+    await refused(bound.get(hidden.memory.memory_id), "NOT_FOUND", "MEMORY_NOT_FOUND")
