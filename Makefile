@@ -81,6 +81,10 @@ bench-recall: install ## Measure what Recall finds in conversations: make bench-
 	@test -n "$(DATA)" || { echo "Name the folder with the files: make bench-recall DATA=<folder>"; exit 2; }
 	$(BIN)/python tests/bench/quality "$(DATA)" $(ARGS)
 
+.PHONY: bench-clients
+bench-clients: install ## Measure what the clients' layers add to the bare stubs
+	$(BIN)/python tests/vectors --bench $(ARGS)
+
 ##@ Develop
 
 .PHONY: format

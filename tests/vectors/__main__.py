@@ -12,6 +12,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "server")]
 from support.postgres import running_server  # noqa: E402
 from support.service import running_service  # noqa: E402
 from support.telemetry import recording  # noqa: E402
+from vectors.bench import bench  # noqa: E402
 from vectors.drivers import PREVIOUS, Driver, DriverMissingError, Recipe, plays, recipes  # noqa: E402
 from vectors.fleet import run_fleet  # noqa: E402
 from vectors.matching import MismatchError  # noqa: E402
@@ -61,11 +62,14 @@ async def play(chosen: list[Recipe], pattern: str) -> int:
 
 
 async def send_out(chosen: list[Recipe], seconds: float) -> None:
-    """Let a fleet of all of them act on one tenant."""
+    """Let a fleet of all of them act on one tenant, or measure them when there is no time for that."""
     with running_server() as server:
         async with running_service(server.create()) as running:
             drivers = [await Driver.start(recipe) for recipe in chosen if recipe.language != PREVIOUS]
-            print(await run_fleet(running, drivers, seconds, seed=int(time.time())))
+            if seconds:
+                print(await run_fleet(running, drivers, seconds, seed=int(time.time())))
+            else:
+                await bench(running, drivers)
             for driver in drivers:
                 assert await driver.close() == 0
 
@@ -75,6 +79,7 @@ def main() -> int:
     parser.add_argument("--language", default="", help="only these, with commas between")
     parser.add_argument("--scenario", default="", help="only those whose names hold this")
     parser.add_argument("--fleet", type=float, help="let a fleet act for so many seconds instead")
+    parser.add_argument("--bench", action="store_true", help="measure what the layers cost instead")
     arguments = parser.parse_args()
     chosen = []
     for language, recipe in recipes().items():
@@ -84,8 +89,8 @@ def main() -> int:
                 chosen.append(recipe)
             except DriverMissingError as missing:
                 print(f"skipped: {missing}")
-    if arguments.fleet:
-        asyncio.run(send_out(chosen, arguments.fleet))
+    if arguments.fleet or arguments.bench:
+        asyncio.run(send_out(chosen, arguments.fleet or 0))
         return 0
     return int(asyncio.run(play(chosen, arguments.scenario)) > 0)
 
