@@ -19,8 +19,7 @@ _PROVINCES = frozenset(
         83,
     )
 )
-# UnionPay and Maestro.
-_NINETEEN = frozenset({50, 56, 57, 58, 62, 63, 67, 68, 69})
+_MAESTRO = frozenset({5018, 5020, 5038, 5612, 5893, 6304, 6759, 6761, 6762, 6763})
 # Lengths of accounts by country, from the registry of ISO 13616.
 IBAN_LENGTHS = {
     "AD": 24, "AE": 23, "AL": 28, "AT": 20, "AZ": 28, "BA": 20, "BE": 16, "BG": 22, "BH": 22, "BI": 27,
@@ -63,7 +62,7 @@ def is_card(digits: str) -> bool:
         lengths = (14, 16, 19)
     elif four == 6011 or two == 65 or 644 <= three <= 649:
         lengths = (16, 19)
-    elif 3528 <= four <= 3589 or two in _NINETEEN or 810000 <= six <= 817199:
+    elif 3528 <= four <= 3589 or two == 62 or four in _MAESTRO or 810000 <= six <= 817199:
         lengths = (16, 17, 18, 19)
     else:
         return False
@@ -90,7 +89,7 @@ def is_resident_id(text: str, today: date | None = None) -> bool:
 def is_iban(text: str) -> bool:
     """Whether upper-case letters and digits are an account number of ISO 13616: length of the country, and
     remainder 1 modulo 97 (ISO 7064 MOD 97-10)."""
-    if IBAN_LENGTHS.get(text[:2]) != len(text) or not text[2:4].isdecimal():
+    if IBAN_LENGTHS.get(text[:2]) != len(text) or not text[2:4].isdecimal() or not 2 <= int(text[2:4]) <= 98:
         return False
     try:
         number = int("".join(str(int(char, 36)) for char in text[4:] + text[:4]))

@@ -14,7 +14,8 @@ from muniment_server.domain.model import TrustLevel
 from .base import Finding, GateResult, Statement, Verdict
 from .folding import word_set
 from .policy import GatePolicy
-from .wording import CHINESE, ENGLISH
+from .wording_en import ENGLISH
+from .wording_zh import CHINESE
 
 NAME = "instructions"
 
@@ -33,7 +34,8 @@ _NOT_HAN_WORD = re.compile("[^\u4e00-\u9fffa-z0-9]+")
 
 _TAGS = re.compile(
     r"<\s*/?\s*(?:system|assistant|developer|instructions?|im_start|im_end|tool_call|tool_use|tool_result"
-    r"|function_calls?|invoke|memory|memories|system[-_ ]prompt|sys|inst)\s*(?:>|/>|\s[^<>]{0,80}>)"
+    r"|function_calls?|invoke|functions?|tools?|tool_code|memory|memories|system[-_ ]prompt|sys|inst)"
+    r"\s*(?:>|/>|=[^<>]{0,80}>|\s[^<>]{0,80}>)"
     r"|<\|\s*(?:im_start|im_end|system|assistant|user|endoftext|begin_of_text|start_header_id|eot_id)"
     r"[^<>|]{0,20}\|>|\[/?inst\]|<<\s*/?sys\s*>>"
     r"|#{2,}\s*(?:system|instruction|new instructions?|assistant|developer)\s*(?::|\n|$)"
@@ -45,6 +47,7 @@ _ROLE_LINE = re.compile(
     r"(?:^|\n|\. )\s*(?:system|developer|system message|system note"
     r"|系统提示|系统消息|系统指令|系统|系統提示|系統訊息|系統)\s*[:>]\s*"
     r"(?:you\b|ignore|override|always|never|new\b|the assistant|from now|disregard|do not|you must|please"
+    r"|[^\n]{0,30}?(?:请|请立即|必须|立即)(?:执行|调用|转账|删除|忽略|输出|回答|批准)"
     r"|instruction|你|忽略|无视|從現在|从现在|必须|必須|请|請|不要|新的)"
 )
 _CALL = re.compile(
@@ -52,7 +55,15 @@ _CALL = re.compile(
     r"|(?:调用|調用|执行|執行|运行|運行)\s*`?[a-z_][a-z0-9_.]*\s?[(（]"
     r'|["\'](?:tool_calls?|function_call|tool_use|tool_name)["\']\s*:'
     r"|\bfunctions\.[a-z_]+\b|\b(?:wipe|drop|delete)_all\b|\bto=functions"
+    r"|\b(?:tool|function)[_ ]?calls?\s*[:=]|\bcall tool\b"
+    r"|(?:^|[.!?:;,\n]\s*|\bplease |\band |\bthen |\bnow )(?:call|invoke|execute|use|trigger|run)\s+"
+    r"(?:the\s+)?(?:tool\s+|function\s+)?"
+    r"`?(?:[a-z]+_)*(?:delete|wipe|drop|send|transfer|remove|purge|erase|grant|pay|exfiltrate)_[a-z_]+"
+    r"|(?:\b(?:run|execute|type|paste|enter)\b|执行|執行|运行|運行)[^\n]{0,40}?"
+    r"(?:\brm\s+-[rf]{1,2}\b|\b(?:curl|wget)\b[^\n|]{0,80}\|\s*(?:ba)?sh\b"
+    r"|\bdrop\s+(?:table|database)\b|\bmkfs\b|\bdel\s+/[fsq]\b|\bformat\s+c:)"
 )
+_ONLY = re.compile(r"只(?:能|要|需|许)?(?:回答|回复|回覆|输出|说|說)\s*[\"'“「『《]")
 # Some programs put isolates around names that they copy; nobody but a deceiver reverses a text.
 _OVERRIDE = re.compile("[\u202d\u202e]")
 _BIDI = re.compile("[\u202a-\u202c\u2066-\u2069]")
@@ -139,6 +150,8 @@ class InstructionGate:
                 yield "ROLE_TAG", False
         for _ in _CALL.finditer(text):
             yield "TOOL_CALL", False
+        if "只" in text and _ONLY.search(text):
+            yield "STANDING_ORDER", False
         yield from self._wordings(text)
         yield from self._characters(statement)
 

@@ -28,6 +28,7 @@ _WINDOW = 24
 _DIFFERENT = 0.42
 """Share of different tokens in a window; below it the window is padding."""
 _SHORT = 8
+_MIDDLE = 14
 _SHORT_SHARE = 0.6
 _SHARE = 0.3
 _LEAST = 24
@@ -86,7 +87,8 @@ def is_stuffed(found: list[str]) -> bool:
     whole = Counter(found)
     most = whole.most_common(1)[0][1]
     if len(found) < _LEAST:
-        return most >= 6 and most >= _SHORT_SHARE * len(found)
+        few = len(found) >= _MIDDLE and len(whole) <= _DIFFERENT * len(found)
+        return few or (most >= 6 and most >= _SHORT_SHARE * len(found))
     if most >= _SHARE * len(found) and most >= 9:
         return True
     if len(found) - len(whole) < (1 - _DIFFERENT) * _WINDOW:
