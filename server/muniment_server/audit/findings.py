@@ -36,6 +36,7 @@ class FindingKind(StrEnum):
     SCOPE_ROLLED_BACK = "scope_rolled_back"
     SCOPE_KEY = "scope_key"
     CONSENT = "consent"
+    POLICY = "policy"
     SCOPE_SEAL = "scope_seal"
     SCOPE_SET = "scope_set"
     SCOPE_STATISTICS = "scope_statistics"

@@ -31,6 +31,7 @@ from muniment_server.storage.verification import (
 from .anchors import DatabaseBehindAnchors, lags_of, startup_check
 from .findings import MOST_KEPT, Finding, FindingKind, TenantReport
 from .verify_chain import ChainCheck
+from .verify_policy import check_policy
 from .verify_scope import ScopeCheck
 
 __all__ = [
@@ -110,6 +111,7 @@ class _TenantCheck:
                 for lag in await lags_of(work, [head for head in heads if head.kind is HeadKind.SCOPE]):
                     self._scope_behind(lag.key, lag.anchored, lag.found)
                 await self._whole_tenant(work)
+                await check_policy(work, key, report)
                 again = await self._scopes(work, key)
         await self._look_again(again)
 
