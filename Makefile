@@ -72,6 +72,15 @@ conformance: install ## Play the shared scenarios with every client, or with one
 fleet: install ## Let agents in all languages act on one tenant for two minutes, and look at the store
 	$(BIN)/python tests/vectors --fleet 120
 
+.PHONY: test-go
+test-go: install ## Run the tests of the Go client (against a peer and a server process)
+	$(BIN)/python tools/client.py go --needs go -- go build -o build/driver ./conformance \
+		-- go test -timeout 300s . $(ARGS)
+
+.PHONY: test-typescript
+test-typescript: install ## Run the tests of the TypeScript client (against a peer and a server process)
+	$(BIN)/python tools/client.py typescript --needs node npm -- npm run --silent deps -- npm run --silent test $(ARGS)
+
 .PHONY: bench
 bench: install ## Run the benchmarks
 	$(BIN)/python tests/bench $(ARGS)
@@ -94,7 +103,7 @@ format: install .tools/.installed ## Format Python and proto files
 	$(BUF) format -w proto
 
 .PHONY: lint
-lint: lint-python lint-proto lint-generated ## Check style, types, the contract and the generated code
+lint: lint-python lint-proto lint-generated lint-go lint-typescript ## Check style, types, contract and generated code
 
 .PHONY: lint-python
 lint-python: install
@@ -102,6 +111,14 @@ lint-python: install
 	$(BIN)/ruff format --check .
 	$(BIN)/python tools/make_sync.py --check
 	$(BIN)/mypy --strict $(TYPED)
+
+.PHONY: lint-go
+lint-go: install
+	$(BIN)/python tools/client.py go --needs go -- ./lint.sh
+
+.PHONY: lint-typescript
+lint-typescript: install
+	$(BIN)/python tools/client.py typescript --needs node npm -- npm run --silent deps -- npm run --silent lint
 
 .PHONY: lint-proto
 lint-proto: .tools/.installed
