@@ -15,6 +15,7 @@ from muniment_server._gen.muniment.v1 import (
     memory_service_pb2,
     recall_pb2,
 )
+from muniment_server.audit.verify import verify
 from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.model import MemoryKind, SourceType, TrustLevel
 from support.policies import set_policy
@@ -276,3 +277,44 @@ async def test_a_view_names_the_spaces_that_may_be_read(shared: RunningService, 
     await refused(bound.call("Recall", asking("salaries")), "PERMISSION_DENIED", "PERMISSION_DENIED")
     (hidden,) = (await caller.call("Recall", asking("salaries"))).memories
     await refused(bound.get(hidden.memory.memory_id), "NOT_FOUND", "MEMORY_NOT_FOUND")
+
+
+# --- verification -----------------------------------------------------------------------------------------
+
+
+async def findings(shared: RunningService, caller: Caller) -> list[str]:
+    await shared.sealed()
+    pool = shared.database.maintenance()
+    await pool.open()
+    try:
+        reports = [one async for one in verify(pool, shared.key_store, tenant=caller.tenant)]
+    finally:
+        await pool.close()
+    return [one.kind.value for report in reports for one in report.findings]
+
+
+async def test_verification_finds_all_settings_put_back_or_taken_away_together(
+    shared: RunningService, caller: Caller
+) -> None:
+    tenant = {"tenant": shared.tenant_id(caller.tenant)}
+    tables = ("tenant_policy", "tenant_setting", "agent_view")
+    assert await findings(shared, caller) == []
+    await set_policy(shared, caller.tenant, {"consent.default": "none"})
+    assert await findings(shared, caller) == []
+    for table in tables:
+        shared.database.execute(f"CREATE TEMP TABLE kept_{table} AS SELECT * FROM {table}")
+    await set_policy(shared, caller.tenant, {"consent.default": "necessary"})
+    assert await findings(shared, caller) == []
+    for table in tables:
+        shared.database.execute(f"DELETE FROM {table} WHERE tenant_id = %(tenant)s", tenant)
+    shared.service.services.settings.drop_all()
+    assert await findings(shared, caller) == ["policy"]
+    for table in tables:
+        shared.database.execute(
+            f"INSERT INTO {table} SELECT * FROM kept_{table} WHERE tenant_id = %(tenant)s", tenant
+        )
+    assert await findings(shared, caller) == ["policy"]
+    shared.database.execute(
+        "UPDATE tenant_setting SET value = '\"all\"' WHERE tenant_id = %(tenant)s", tenant
+    )
+    assert await findings(shared, caller) == ["policy"]
