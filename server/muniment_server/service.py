@@ -30,9 +30,12 @@ from muniment_server.api.memory_service import MemoryService
 from muniment_server.api.review_service import ReviewService
 from muniment_server.api.subject_service import SubjectService
 from muniment_server.application.erase import finish_pending
+from muniment_server.application.extracting import IngestPolicy
+from muniment_server.application.ingest_worker import IngestWorker
 from muniment_server.application.models import ModelKeeper
 from muniment_server.application.policies import stored_policies
 from muniment_server.application.reembed import Reembedder
+from muniment_server.application.review_expiry import expire_reviews
 from muniment_server.application.services import Instance, Services, utc_now
 from muniment_server.application.vectors import WritePolicy
 from muniment_server.audit.denied import DeniedCalls
@@ -49,6 +52,8 @@ from muniment_server.embedding.base import Embedder
 from muniment_server.embedding.batching import EmbeddingService
 from muniment_server.embedding.factory import create_embedder
 from muniment_server.embedding.live import LiveModel, Models
+from muniment_server.extraction.factory import extractors
+from muniment_server.extraction.settings import chat_model
 from muniment_server.grpc_server import GrpcServer, TlsFiles
 from muniment_server.health import Health, ReadinessCheck
 from muniment_server.identity.api_key import ApiKeyAuthenticator
@@ -155,6 +160,7 @@ class Service:
         self.keys = KeyRing(parts.key_store)
         self.models = Models(LiveModel(parts.instance.model_no, EmbeddingService(parts.embedder)))
         self.sealer = Sealer(self.maintenance, self.keys, clock=clock) if self.maintenance else None
+        self.chat = chat_model(settings)
         self.services = Services(
             database=self.database,
             keys=self.keys,
@@ -172,7 +178,15 @@ class Service:
             ),
             on_waiting=lambda tenant_id, scope_id, count: self.reembedder.note(tenant_id, scope_id, count),
             models_changed=lambda: self.keeper.refresh(),
+            extractors=extractors(self.chat),
+            ingest=IngestPolicy(
+                quiet_seconds=settings.ingest_quiet_seconds,
+                seconds=max(60.0, 2 * settings.llm_timeout),
+                attempts=settings.ingest_attempts,
+            ),
+            on_ingested=lambda tenant_id: self.ingests.notify(tenant_id),
         )
+        self.ingests = IngestWorker(self.services, self._all_tenants if self.maintenance else None)
         self.keeper = ModelKeeper(self.models, self.database, parts.load)
         self.reembedder = Reembedder(self.services, self.keeper, self.maintenance)
         source = DatabaseCredentials(self.database)
@@ -247,6 +261,9 @@ class Service:
             await self.tokens.start()
         if self.sealer is not None:
             await self._open("sealer", self.sealer.start, self.sealer.stop)
+        if self.chat is not None:
+            self._closing.push_async_callback(self.chat.close)
+        await self._open("ingests", self.ingests.start, self.ingests.stop)
         self._upkeep = asyncio.create_task(self._keep_up(), name="muniment-upkeep")
         self._closing.push_async_callback(self._stop_upkeep)
         health = Health(
@@ -333,6 +350,10 @@ class Service:
                 await self.forget_answers()
             except Exception as error:  # noqa: BLE001 - tried again in a while
                 _log.warning("old answers could not be forgotten: %s", type(error).__name__)
+            try:
+                await self.expire_reviews()
+            except Exception as error:  # noqa: BLE001 - tried again in a while
+                _log.warning("overdue reviews could not be rejected: %s", type(error).__name__)
             await asyncio.sleep(_UPKEEP_SECONDS)
             self.keys.purge()
 
@@ -355,10 +376,22 @@ class Service:
             async with self.maintenance.transaction(tenant_id, timeout=10.0) as work:
                 await work.send("idempotency_expire", before=before)
 
+    async def expire_reviews(self) -> int:
+        """Reject what waited too long for a person; returns how many memories that were."""
+        if self.maintenance is None:
+            return 0
+        ended = 0
+        for tenant_id in await self._tenants(self.maintenance):
+            ended += await expire_reviews(self.services, tenant_id)
+        return ended
+
     @staticmethod
     async def _tenants(database: Database) -> list[UUID]:
         async with database.transaction(None, timeout=10.0) as work:
             return [row["tenant_id"] for row in await work.fetch("tenant_list")]
+
+    async def _all_tenants(self) -> list[UUID]:
+        return await self._tenants(self.maintenance) if self.maintenance is not None else []
 
     async def _stop_upkeep(self) -> None:
         if self._upkeep is not None:

@@ -53,20 +53,14 @@ class Near:
         if not self.most or len(prepared) > MOST_SEARCHED:
             return []
         return [
-            (
-                "near_memories",
-                {
-                    "scope_id": self.scope_id,
-                    "scope_no": scope_number(self.scope_id),
-                    "model_no": self.live.model_no,
-                    "embedding": vector,
-                    "farthest": 1.0 - _cosine(self.live.model, NEAR_WITH_WORDS),
-                    "most": MOST_COMPARED // len(prepared),
-                    "agent": self.scope.agent,
-                    "session": self.scope.session,
-                    "now": self.now,
-                    "limit": 2 * MOST_NAMED,
-                },
+            near_request(
+                self.live,
+                self.scope_id,
+                vector,
+                agent=self.scope.agent,
+                session=self.scope.session,
+                share=len(prepared),
+                now=self.now,
             )
             for vector in (self._vector(one) for one in prepared)
             if vector is not None
@@ -151,6 +145,34 @@ class Near:
                 results[later][other] = PossibleConflict(
                     other, _bounded(cosine), differences(texts[later], texts[earlier])
                 )
+
+
+def near_request(
+    live: LiveModel,
+    scope_id: UUID,
+    vector: HalfVector,
+    *,
+    agent: str | None,
+    session: str | None,
+    share: int,
+    now: datetime,
+) -> tuple[str, Mapping[str, Any]]:
+    """The statement that finds what is near to a vector. share: among how many a call divides its work."""
+    return (
+        "near_memories",
+        {
+            "scope_id": scope_id,
+            "scope_no": scope_number(scope_id),
+            "model_no": live.model_no,
+            "embedding": vector,
+            "farthest": 1.0 - _cosine(live.model, NEAR_WITH_WORDS),
+            "most": MOST_COMPARED // share,
+            "agent": agent,
+            "session": session,
+            "now": now,
+            "limit": 2 * MOST_NAMED,
+        },
+    )
 
 
 def _cosine(model: EmbeddingModel, relevance: float) -> float:

@@ -25,8 +25,6 @@ from .vectors import ModelVector
 
 CONTENT = "content"
 _HISTORY = b"history"
-_FIRST = (1).to_bytes(8)
-"""Text is written with the first revision of a memory."""
 
 
 def canonical_revision(tenant_id: UUID, revision: Revision) -> bytes:
@@ -86,10 +84,16 @@ def is_genuine(key: ScopeKey, tenant_id: UUID, revision: Revision) -> bool:
 
 
 def encrypt_content(
-    key: ScopeKey, memory_id: UUID, text: str, attributes: str | None, speaker: str | None
+    key: ScopeKey,
+    memory_id: UUID,
+    text: str,
+    attributes: str | None,
+    speaker: str | None,
+    content_revision: int = 1,
 ) -> bytes:
     """The ciphertext of a memory's content, bound to tenant, scope, epoch, memory and revision."""
-    return key.encrypt(pack_content(text, attributes, speaker), CONTENT, memory_id.bytes, _FIRST)
+    packed = pack_content(text, attributes, speaker)
+    return key.encrypt(packed, CONTENT, memory_id.bytes, content_revision.to_bytes(8))
 
 
 def open_content(key: ScopeKey, revision: Revision) -> Content:
