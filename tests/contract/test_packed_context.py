@@ -81,7 +81,9 @@ async def test_preferences_come_first_and_what_is_not_trusted_comes_last_under_a
     ],
 )
 async def test_nothing_in_a_content_looks_like_a_part_of_the_block(caller: Caller, content: str) -> None:
-    await caller.write("u1", content)
+    # From the subject himself: of others, what looks like an instruction is not even recalled.
+    stated = memory_pb2.Provenance(source_type=memory_pb2.SOURCE_TYPE_USER_STATED)
+    await caller.write("u1", item(content, provenance=stated))
     answer = await caller.recall("u1", content, token_budget=2_000, min_score=0.0)
     (found,) = answer.memories
     assert found.memory.content == content
