@@ -151,6 +151,19 @@ class Settings(BaseSettings):
     max_concurrent_rpcs: Count = 2000
     """Backstop over all calls, health checks included."""
 
+    llm_url: str | None = None
+    """Base URL of an endpoint that speaks OpenAI's chat completions, for example https://host/v1."""
+    llm_model: str | None = None
+    llm_api_key: SecretStr | None = None
+    llm_api_key_file: Path | None = None
+    """The endpoint's key, or a file that holds it."""
+    llm_timeout: Annotated[float, Field(gt=0, le=600)] = 20.0
+    """Seconds for a whole answer; then the rules do the work."""
+    ingest_quiet_seconds: Seconds | None = None
+    """Seconds without a new turn after which a session's extraction begins; by default each tenant's own."""
+    ingest_attempts: Annotated[int, Field(ge=1, le=100)] = 5
+    """Attempts to make memories of turns before they are given up."""
+
     oidc_issuer: str | None = None
     oidc_audience: str | None = None
     oidc_jwks_url: str | None = None
@@ -225,7 +238,7 @@ class Settings(BaseSettings):
             raise ValueError("must be a URL that begins with postgresql://")
         return value
 
-    @field_validator("oidc_jwks_url")
+    @field_validator("oidc_jwks_url", "llm_url")
     @classmethod
     def _https(cls, value: str | None) -> str | None:
         if value is None:
@@ -346,6 +359,10 @@ def _faults(settings: Settings) -> Iterator[str]:
             "MUNIMENT_EMBEDDER_DIMENSION"
         )
     yield from _oidc_faults(settings)
+    if (settings.llm_url is None) != (settings.llm_model is None):
+        yield "MUNIMENT_LLM_URL, MUNIMENT_LLM_MODEL: give both or neither"
+    if settings.llm_api_key is not None and settings.llm_api_key_file is not None:
+        yield "MUNIMENT_LLM_API_KEY, MUNIMENT_LLM_API_KEY_FILE: give one of them"
     for field in (
         "master_key_file",
         "embedder_key_file",
@@ -353,6 +370,7 @@ def _faults(settings: Settings) -> Iterator[str]:
         "tls_key_file",
         "tls_client_ca_file",
         "oidc_jwks_file",
+        "llm_api_key_file",
     ):
         path: Path | None = getattr(settings, field)
         if path is not None and not path.is_file():

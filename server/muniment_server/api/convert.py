@@ -86,7 +86,7 @@ def instant(value: Timestamp, path: str) -> datetime:
     return value.ToDatetime(tzinfo=UTC)
 
 
-def _duration(value: Duration, path: str) -> timedelta:
+def duration(value: Duration, path: str) -> timedelta:
     if not -999_999_999 <= value.nanos <= 999_999_999:
         raise invalid(path, "duration.nanos", "nanos must lie between -999999999 and 999999999")
     return value.ToTimedelta()
@@ -196,7 +196,7 @@ def new_memory(message: write_pb2.WriteItem, model: EmbeddingModel, path: str) -
         case "expire_time":
             expire_time = instant(message.expire_time, f"{path}.expire_time")
         case "ttl":
-            ttl = _duration(message.ttl, f"{path}.ttl")
+            ttl = duration(message.ttl, f"{path}.ttl")
     for name, text in (
         ("slot", message.slot),
         ("speaker", message.speaker),

@@ -40,6 +40,7 @@ from muniment_server.storage.erasures import (
     targets,
     update_erasure,
 )
+from muniment_server.storage.ingest import conversations_of, remove_ingests
 from muniment_server.storage.memories import lock_scopes, scopes_of, tombstones, update_scope
 from muniment_server.telemetry import names
 from muniment_server.telemetry.instruments import metrics
@@ -119,6 +120,8 @@ class Tally:
     embeddings: int = 0
     postings: int = 0
     idempotency_records: int = 0
+    queued_jobs: int = 0
+    derived_rows: int = 0
     scope_id: UUID | None = None
     destroy_through: int | None = None
 
@@ -128,6 +131,8 @@ class Tally:
         self.embeddings += removed.embeddings
         self.postings += removed.postings
         self.idempotency_records += removed.idempotency_records
+        self.queued_jobs += removed.queued_jobs
+        self.derived_rows += removed.derived_rows
 
 
 async def erase(services: Services, context: CallContext, command: EraseCommand) -> Receipt:
@@ -293,6 +298,14 @@ async def _remove_part(
         missing = set(memory_ids) - {revision.memory_id for revision in found}
         if missing & (await scopes_of(work, missing)).keys():
             raise MemoryNotFound(str(min(missing)))
+    if command.target is ErasureTarget.SESSION and scope is not None and scope.session is not None:
+        # Before its turns: what is queued of the session must not bring any of it back.
+        conversations = await conversations_of(
+            work, scope_id, scope.session, scope.agent, context.principal.agent
+        )
+        jobs, derived = await remove_ingests(work, scope_id, conversations)
+        tally.queued_jobs += jobs
+        tally.derived_rows += derived
     if not found:
         return
     removed = await remove_memories(work, scope_id, row.scope_no, found)
@@ -362,6 +375,8 @@ def _facts(
             "embeddings": tally.embeddings,
             "postings": tally.postings,
             "idempotency_records": tally.idempotency_records,
+            "queued_jobs": tally.queued_jobs,
+            "derived_rows": tally.derived_rows,
         },
         "kept": kept,
         "keys_destroyed": 0,

@@ -1,14 +1,11 @@
 """Ingest: turns of a conversation kept as TURN memories, and queued to be made memories of."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
 from uuid import UUID
 
-from muniment_server.audit.events import AuditAction
 from muniment_server.crypto.scope_key import ScopeKey
-from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.errors import (
     ContentRefused,
     InvalidRequest,
@@ -17,132 +14,33 @@ from muniment_server.domain.errors import (
     TurnConflict,
     Unimplemented,
 )
-from muniment_server.domain.extraction.candidate import (
-    ExtractionMode,
-    ExtractorKind,
-    Fallback,
-    IngestState,
-    Turn,
-)
+from muniment_server.domain.extraction.candidate import ExtractionMode, ExtractorKind, IngestState, Turn
 from muniment_server.domain.ids import new_id
-from muniment_server.domain.model import (
-    ClaimedProvenance,
-    MemoryKind,
-    MemoryState,
-    NewMemory,
-    Scope,
-    Validity,
-    WriteOutcome,
-)
+from muniment_server.domain.model import ClaimedProvenance, MemoryKind, MemoryState, NewMemory, Validity
 from muniment_server.domain.settings import TenantSettings
 from muniment_server.identity.principal import CallContext
 from muniment_server.storage.database import UniqueConflict, UnitOfWork
-from muniment_server.storage.ingest import (
-    Conversation,
-    IngestRow,
-    TurnRow,
-    hasten,
-    insert_ingest,
-    known_turns,
-    note_turns,
-    put_conversation,
-    read_ingests,
-    update_ingest,
-    waiting_ingests,
-)
+from muniment_server.storage.ingest import TurnRow, known_turns
 from muniment_server.storage.memories import OpenedWrite, open_write
 from muniment_server.telemetry import names
 from muniment_server.telemetry.spans import memory_span
 
-from .admission import GATE as CONSENT
 from .batch import Applied, Batch, apply, candidate_keys, gathered
 from .consistency import issue_token
 from .idempotency import RequestMark, remember, stored_response
-from .ingest_body import (
-    IngestBody,
-    PendingTurn,
-    Writer,
-    conversation_id,
-    open_body,
-    role_source,
-    turn_digest,
-)
+from .ingest_body import PendingTurn, conversation_id, role_source, turn_digest
+from .ingest_record import Call, Encode, IngestCommand, Taken, TakenTurn, elsewhere, record_ingest
 from .preparing import Prepared, check_items
 from .scoping import EpochChanged, bind_scope, create_scope, usable_scope, writing_key
 from .sealing import ScopeChange
 from .services import Attempts, Services
 
-_MOST_WAITING = 1_000
 _REDO = (IngestState.FAILED, IngestState.STORED)
 """Ingests whose turns are looked at when they are taken in again."""
 
 
-@dataclass(frozen=True, slots=True)
-class IngestCommand:
-    """scope: with the session. extractor, ttl: None for the tenant's setting. places: of the turns in the
-    request, for errors. method, payload: by which a repeated request id is compared."""
-
-    scope: Scope
-    turns: Sequence[Turn]
-    mode: ExtractionMode
-    extractor: ExtractorKind | None
-    end_session: bool
-    ttl: timedelta | None
-    request_id: UUID | None
-    payload: bytes
-    method: str = "Ingest"
-
-
-@dataclass(frozen=True, slots=True)
-class TakenTurn:
-    """What became of one turn. outcome: None for one that was there already."""
-
-    number: int
-    memory_id: UUID | None
-    already_known: bool
-    outcome: WriteOutcome | None
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What the answer says of the turns; how far the ingest has come is asked apart.
-
-    own: whether this very call recorded the ingest; otherwise an earlier one did.
-    """
-
-    ingest_id: UUID
-    own: bool
-    turns: list[TakenTurn]
-    consistency_token: str
-
-
-Encode: TypeAlias = Callable[[Taken], bytes]
-"""Makes the bytes that are stored for the request id and answered again on a repetition."""
-
-
 class _Overtaken(Exception):
     """Another call took turns of the conversation in meanwhile."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """What stays the same in every attempt. target: where turns and candidates are written: the session is
-    told by their provenance, it does not narrow them. ingest_id: given for the later parts of a stream."""
-
-    services: Services
-    context: CallContext
-    command: IngestCommand
-    target: Scope
-    scope_id: UUID
-    session: str
-    conversation: UUID
-    tenant_key: TenantKey
-    settings: TenantSettings
-    extractor: ExtractorKind
-    mark: RequestMark | None
-    ingest_id: UUID
-    further: bool
-    encode: Encode
 
 
 def chosen_extractor(
@@ -205,7 +103,7 @@ async def _take_in(
     settings = await services.settings.of(context.tenant_id)
     tenant_key = await services.keys.tenant(context.tenant_id)
     scope_id = tenant_key.scope_id(int(scope.kind), scope.label)
-    call = _Call(
+    call = Call(
         services=services,
         context=context,
         command=command,
@@ -236,7 +134,7 @@ async def _take_in(
     return taken, call.conversation
 
 
-async def _attempts(call: _Call, items: Sequence[NewMemory]) -> bytes:
+async def _attempts(call: Call, items: Sequence[NewMemory]) -> bytes:
     services, tenant_id = call.services, call.context.tenant_id
     epoch: int | None = None
     attempts = Attempts()
@@ -259,7 +157,7 @@ async def _attempts(call: _Call, items: Sequence[NewMemory]) -> bytes:
                 raise
 
 
-def _item(call: _Call, turn: Turn) -> NewMemory:
+def _item(call: Call, turn: Turn) -> NewMemory:
     ttl = call.command.ttl or timedelta(days=call.settings.ingest.turn_days)
     return NewMemory(
         content=turn.content,
@@ -274,7 +172,7 @@ def _item(call: _Call, turn: Turn) -> NewMemory:
     )
 
 
-async def _seen(call: _Call, key: ScopeKey) -> dict[int, TurnRow]:
+async def _seen(call: Call, key: ScopeKey) -> dict[int, TurnRow]:
     """The turns of the request that were taken in before. Raises TurnConflict, also for one that the request
     itself has twice."""
     turns = call.command.turns
@@ -297,7 +195,7 @@ async def _seen(call: _Call, key: ScopeKey) -> dict[int, TurnRow]:
     return rows
 
 
-async def _gathered(call: _Call, items: Sequence[NewMemory], fresh: Sequence[int]) -> Batch | None:
+async def _gathered(call: Call, items: Sequence[NewMemory], fresh: Sequence[int]) -> Batch | None:
     if not fresh:
         return None
     try:
@@ -318,7 +216,7 @@ async def _gathered(call: _Call, items: Sequence[NewMemory], fresh: Sequence[int
 
 
 async def _store(
-    call: _Call, key: ScopeKey, before: Mapping[int, TurnRow], fresh: Sequence[int], batch: Batch | None
+    call: Call, key: ScopeKey, before: Mapping[int, TurnRow], fresh: Sequence[int], batch: Batch | None
 ) -> bytes:
     services, context = call.services, call.context
     now = services.clock()
@@ -342,11 +240,11 @@ async def _store(
             change = ScopeChange(key, context.tenant_id, row)
             done = await apply(work, batch, change, prepared, opened.candidates, opened.also, now)
         turns, pending = _placed(call, seen, fresh, done)
-        ingest_id = await _elsewhere(work, call, seen, fresh, pending, now)
+        ingest_id = await elsewhere(work, call, seen, fresh, pending, now)
         own = ingest_id is None
         if ingest_id is None:
             ingest_id = call.ingest_id
-            await _record(work, call, key, seen, done, turns, pending, now)
+            await record_ingest(work, call, key, seen, done, turns, pending, now)
         token = issue_token(call.tenant_key, services.instance, now)
         response = call.encode(Taken(ingest_id, own, turns, token))
         await remember(
@@ -361,13 +259,13 @@ async def _store(
     return response
 
 
-async def _open(work: UnitOfWork, call: _Call, prepared: Sequence[Prepared]) -> OpenedWrite:
+async def _open(work: UnitOfWork, call: Call, prepared: Sequence[Prepared]) -> OpenedWrite:
     hashes, slots = candidate_keys(prepared)
     return await open_write(work, call.scope_id, call.mark.request_id if call.mark else None, hashes, slots)
 
 
 def _placed(
-    call: _Call, seen: Mapping[int, TurnRow], fresh: Sequence[int], done: Applied | None
+    call: Call, seen: Mapping[int, TurnRow], fresh: Sequence[int], done: Applied | None
 ) -> tuple[list[TakenTurn], list[PendingTurn]]:
     """What became of each turn of the request, and which of them are to be looked at."""
     results = dict(zip(fresh, done.results, strict=True)) if done else {}
@@ -388,153 +286,3 @@ def _placed(
         if wanted and memory is not None and memory.state is MemoryState.ACTIVE:
             pending.append(PendingTurn(turn.number, turn.role, memory.memory_id))
     return turns, pending
-
-
-async def _elsewhere(
-    work: UnitOfWork,
-    call: _Call,
-    seen: Mapping[int, TurnRow],
-    fresh: Sequence[int],
-    pending: Sequence[PendingTurn],
-    now: datetime,
-) -> UUID | None:
-    """The ingest that tells of a request that brought nothing new; None when there is something to record."""
-    if fresh or pending:
-        return None
-    if call.command.end_session:
-        await hasten(work, call.conversation, now)
-    if call.further:
-        return call.ingest_id
-    last = max(seen.values(), key=lambda row: row.ingest_id, default=None)
-    if last is not None:
-        return last.ingest_id if last.state is not None else None
-    waiting = await waiting_ingests(work, call.conversation, _MOST_WAITING)
-    return waiting[-1].ingest_id if waiting else None
-
-
-async def _record(
-    work: UnitOfWork,
-    call: _Call,
-    key: ScopeKey,
-    seen: Mapping[int, TurnRow],
-    done: Applied | None,
-    turns: Sequence[TakenTurn],
-    pending: Sequence[PendingTurn],
-    now: datetime,
-) -> None:
-    """Queue the ingest, its turns, when the conversation is due, and the event."""
-    command = call.command
-    stored = [turn for turn in turns if turn.memory_id is not None]
-    state = IngestState.STORED if command.mode is ExtractionMode.NONE else IngestState.DONE
-    if pending:
-        state = IngestState.QUEUED
-    elif not stored and _without_consent(done):
-        state = IngestState.REFUSED
-    state = await _put_ingest(work, call, key, state, pending, now)
-    if state is not IngestState.REFUSED:
-        # Whoever erases the session finds the conversation, whether anything waits in it or not.
-        conversation = Conversation(call.conversation, call.scope_id, call.target.agent, call.session)
-        await put_conversation(work, conversation, _due(call, now) if pending else None, now)
-        if command.end_session:
-            await hasten(work, call.conversation, now)
-    by_number = {turn.number: turn for turn in command.turns}
-    again = {one.number for one in pending} & seen.keys()
-    await note_turns(
-        work,
-        call.conversation,
-        call.scope_id,
-        call.ingest_id,
-        [
-            (
-                turn.number,
-                turn.memory_id,
-                turn_digest(key, call.conversation, by_number[turn.number], turn.memory_id),
-            )
-            for turn in stored
-            if not turn.already_known or turn.number in again
-        ],
-    )
-    await call.services.trail.record(
-        work,
-        call.tenant_key,
-        call.context,
-        AuditAction.INGEST,
-        now=now,
-        scope_id=call.scope_id,
-        agent=call.target.agent,
-        session=call.session,
-        request_id=str(call.mark.request_id) if call.mark else None,
-        memory_ids=done.touched if done else [],
-        source_types=done.source_types if done else frozenset(),
-        details=ingested_details(call.ingest_id, state, done.details if done else []),
-    )
-
-
-def ingested_details(
-    ingest_id: UUID,
-    state: IngestState,
-    items: Sequence[Mapping[str, Any]],
-    extractor: ExtractorKind | None = None,
-    fallback: Fallback | None = None,
-) -> dict[str, Any]:
-    """An ingest, or the extraction that followed, as the audit tells it."""
-    return {
-        "conversation_ingested": {
-            "ingest_id": str(ingest_id),
-            "state": int(state),
-            "items": list(items),
-            "extractor": int(extractor or 0),
-            "fallback": int(fallback or 0),
-        }
-    }
-
-
-async def _put_ingest(
-    work: UnitOfWork,
-    call: _Call,
-    key: ScopeKey,
-    state: IngestState,
-    pending: Sequence[PendingTurn],
-    now: datetime,
-) -> IngestState:
-    """Queue the ingest's record, or the longer one of a stream under way; returns how far it is."""
-    rows = await read_ingests(work, [call.ingest_id], now) if call.further else []
-    if rows:
-        body = open_body(key, call.ingest_id, rows[0].body_ct)
-        if body.pending:
-            state = IngestState.QUEUED
-        elif not pending and body.state is not IngestState.REFUSED:
-            state = body.state
-        body = replace(body, state=state, pending=(*body.pending, *pending))
-        ended = None if state is IngestState.QUEUED else now
-        await update_ingest(work, call.ingest_id, int(state), body.seal(key, call.ingest_id), ended)
-        return state
-    body = IngestBody(
-        Writer.of(call.context), call.extractor, state, call.target.agent, pending=tuple(pending)
-    )
-    await insert_ingest(
-        work,
-        IngestRow(
-            ingest_id=call.ingest_id,
-            scope_id=call.scope_id,
-            conversation_id=call.conversation,
-            key_epoch=key.epoch,
-            state=int(state),
-            attempts=0,
-            body_ct=body.seal(key, call.ingest_id),
-            create_time=now,
-            end_time=None if state is IngestState.QUEUED else now,
-        ),
-    )
-    return state
-
-
-def _without_consent(done: Applied | None) -> bool:
-    return done is not None and all(one.dropped and one.gate == CONSENT for one in done.judged)
-
-
-def _due(call: _Call, now: datetime) -> datetime:
-    if call.command.end_session or call.command.mode is ExtractionMode.SYNC:
-        return now
-    quiet = call.services.ingest.quiet_seconds or call.settings.ingest.quiet_seconds
-    return now + timedelta(seconds=quiet)

@@ -74,6 +74,13 @@ def role_source(principal: Principal, role: TurnRole) -> SourceType:
     return claimable(principal, ROLE_SOURCE[role]) or ROLE_SOURCE[role]
 
 
+def role_of(source: SourceType) -> TurnRole:
+    """Who at most spoke a turn of this source."""
+    if source in (SourceType.USER_STATED, SourceType.USER_CONFIRMED):
+        return TurnRole.USER
+    return next(role for role, one in ROLE_SOURCE.items() if one is source)
+
+
 @dataclass(frozen=True, slots=True)
 class Writer:
     """The credential that ingested, as far as it matters for what is made of it later, and its call."""

@@ -9,6 +9,7 @@ from muniment_server.domain.model import ErasureState, ErasureTarget, MemoryFilt
 
 from .database import Row, UnitOfWork
 from .hints import keys_destroyed
+from .ingest import forget_turns, remove_ingests
 from .memories import filter_values, to_revision
 
 
@@ -39,6 +40,8 @@ class Removed:
     postings: int
     idempotency_records: int
     history_seals: list[bytes]
+    queued_jobs: int = 0
+    derived_rows: int = 0
 
 
 async def targets(
@@ -79,6 +82,7 @@ async def remove_memories(
     embeddings = await work.fetch("erase_embeddings", scope_no=scope_no, doc_nos=doc_nos)
     postings = await work.fetch("erase_postings", scope_no=scope_no, doc_nos=doc_nos)
     await work.fetch("erase_memories", memory_ids=memory_ids)
+    turns = await forget_turns(work, scope_id, memory_ids)
     redacted = await work.fetch("idempotency_redact", scope_id=scope_id, memory_ids=memory_ids)
     return Removed(
         memory_ids,
@@ -87,6 +91,7 @@ async def remove_memories(
         len(postings),
         len(redacted),
         [bytes(row["seal"]) for row in history],
+        derived_rows=turns,
     )
 
 
@@ -119,6 +124,7 @@ async def remove_scope(work: UnitOfWork, scope_id: UUID, scope_nos: Collection[i
     embeddings = await work.fetch("erase_scope_embeddings", scope_nos=list(scope_nos))
     postings = await work.fetch("erase_scope_postings", scope_nos=list(scope_nos))
     memories = await work.fetch("erase_scope_memories", scope_id=scope_id)
+    jobs, derived = await remove_ingests(work, scope_id)
     redacted = await work.fetch("idempotency_redact", scope_id=scope_id, memory_ids=None)
     return Removed(
         [row["memory_id"] for row in memories],
@@ -127,6 +133,8 @@ async def remove_scope(work: UnitOfWork, scope_id: UUID, scope_nos: Collection[i
         len(postings),
         len(redacted),
         [],
+        jobs,
+        derived,
     )
 
 

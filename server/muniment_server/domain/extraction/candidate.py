@@ -48,6 +48,11 @@ class IngestState(IntEnum):
     STORED = 5
     REFUSED = 6
 
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more is to come."""
+        return self not in (IngestState.QUEUED, IngestState.RUNNING)
+
 
 class Fallback(IntEnum):
     """Why another extractor than the one asked for did the work."""

@@ -1,0 +1,188 @@
+"""What a worker knows before it makes memories of turns: a conversation that it holds, and what was said."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from muniment_server.crypto.scope_key import ScopeKey
+from muniment_server.domain.errors import IntegrityViolation
+from muniment_server.domain.extraction.candidate import IngestState, Turn, TurnRole
+from muniment_server.domain.model import DEFAULT_TRUST, MemoryKind, MemoryState, Revision, Scope, TrustLevel
+from muniment_server.storage.database import UnitOfWork
+from muniment_server.storage.ingest import (
+    Conversation,
+    IngestRow,
+    claim,
+    count_attempt,
+    release,
+    remove_ingests,
+    turns_before,
+    update_ingest,
+    waiting_ingests,
+)
+from muniment_server.storage.memories import read_memories, read_scopes
+from muniment_server.telemetry.instruments import metrics
+
+from .ingest_body import IngestBody, PendingTurn, open_body, role_of
+from .scoping import read_label, reading_key
+from .sealing import is_genuine, open_content
+from .services import Services
+
+_log = logging.getLogger("muniment.ingest")
+
+MOST_INGESTS = 100
+
+
+class Abandoned(Exception):
+    """The conversation is not ours any more: erased, or taken over after the lease."""
+
+
+class Changed(Exception):
+    """A turn that was looked at was erased meanwhile: begin again without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One ingest, with those of its turns that are looked at now."""
+
+    row: IngestRow
+    body: IngestBody
+    turns: tuple[PendingTurn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A conversation that is held, with everything to be looked at. ceilings: by turn, where a gate lowered
+    the trust of what was said."""
+
+    conversation: Conversation
+    worker: UUID
+    key: ScopeKey
+    scope: Scope
+    jobs: tuple[Job, ...]
+    turns: tuple[Turn, ...]
+    before: tuple[Turn, ...]
+    found: frozenset[UUID]
+    ceilings: dict[int, TrustLevel]
+
+
+async def claim_due(
+    services: Services, tenant_id: UUID, worker: UUID, conversation_id: UUID | None
+) -> tuple[Claimed | None, UUID | None]:
+    """A conversation with what is to be done in it; and which one was held, if any."""
+    now = services.clock()
+    lease = now + timedelta(seconds=services.ingest.seconds + 10.0)
+    async with services.database.transaction(tenant_id, timeout=10.0) as work:
+        conversation = await claim(work, worker, now, lease, conversation_id)
+        if conversation is None:
+            return None, None
+        jobs = await _jobs(services, work, conversation)
+        if not jobs:
+            await release(work, conversation.conversation_id, worker, None)
+            return None, conversation.conversation_id
+        key = jobs[0][1]
+        await count_attempt(work, [job.row.ingest_id for job, _ in jobs])
+        claimed = await _read(services, work, conversation, worker, key, [job for job, _ in jobs])
+    return claimed, conversation.conversation_id
+
+
+async def _jobs(
+    services: Services, work: UnitOfWork, conversation: Conversation
+) -> list[tuple[Job, ScopeKey]]:
+    """The first ingests that wait, as long as they have the same rights and extractor."""
+    jobs: list[tuple[Job, ScopeKey]] = []
+    room = services.ingest.turns
+    for row in await waiting_ingests(work, conversation.conversation_id, MOST_INGESTS):
+        key = await reading_key(services.keys, work.tenant_id, conversation.scope_id, row.key_epoch)
+        if key is None:
+            # Of an epoch that was erased: nobody can read it any more.
+            await remove_ingests(work, conversation.scope_id, [conversation.conversation_id])
+            return []
+        try:
+            body = open_body(key, row.ingest_id, row.body_ct)
+        except IntegrityViolation:
+            metrics().integrity_violation(1)
+            _log.error("ingest %s is not what the service recorded; nothing is made of it", row.ingest_id)
+            await update_ingest(work, row.ingest_id, IngestState.FAILED, row.body_ct, services.clock())
+            continue
+        if jobs and not (
+            body.extractor is jobs[0][0].body.extractor
+            and body.writer.same_rights(jobs[0][0].body.writer)
+            and row.key_epoch == jobs[0][0].row.key_epoch
+        ):
+            break
+        turns = body.pending[:room]
+        jobs.append((Job(row, body, turns), key))
+        room -= len(turns)
+        if room <= 0:
+            break
+    return jobs
+
+
+async def _read(
+    services: Services,
+    work: UnitOfWork,
+    conversation: Conversation,
+    worker: UUID,
+    key: ScopeKey,
+    jobs: Sequence[Job],
+) -> Claimed:
+    scopes = await read_scopes(work, [conversation.scope_id])
+    row = scopes.get(conversation.scope_id)
+    label = read_label(key, row) if row is not None else None
+    if row is None or label is None:
+        raise IntegrityViolation()
+    pending = {one.number: one for job in jobs for one in job.turns}
+    first = min(pending, default=0)
+    earlier = await turns_before(work, conversation, first, services.ingest.before) if pending else []
+    ids = [one.memory_id for one in pending.values()]
+    revisions = {
+        revision.memory_id: revision
+        for revision, contradicted in await read_memories(work, [*ids, *earlier])
+        if not contradicted and _usable(key, work.tenant_id, conversation, revision)
+    }
+    turns = []
+    ceilings: dict[int, TrustLevel] = {}
+    for number in sorted(pending):
+        one = pending[number]
+        revision = revisions.get(one.memory_id)
+        if revision is None or revision.turn_number != number:
+            continue
+        turns.append(_turn(key, revision, one.role))
+        usual = min(DEFAULT_TRUST[revision.source_type], TrustLevel(jobs[0].body.writer.max_trust))
+        if revision.trust < usual:
+            ceilings[number] = revision.trust
+    before = [
+        _turn(key, revisions[memory_id], role_of(revisions[memory_id].source_type))
+        for memory_id in reversed(earlier)
+        if memory_id in revisions
+    ]
+    return Claimed(
+        conversation,
+        worker,
+        key,
+        Scope(row.kind, label, conversation.agent),
+        tuple(jobs),
+        tuple(turns),
+        tuple(before),
+        frozenset(revisions) & frozenset(ids),
+        ceilings,
+    )
+
+
+def _usable(key: ScopeKey, tenant_id: UUID, conversation: Conversation, revision: Revision) -> bool:
+    return (
+        revision.state is MemoryState.ACTIVE
+        and revision.kind is MemoryKind.TURN
+        and revision.turn_number is not None
+        and revision.scope_id == conversation.scope_id
+        and revision.origin_session == conversation.session
+        and is_genuine(key, tenant_id, revision)
+    )
+
+
+def _turn(key: ScopeKey, revision: Revision, role: TurnRole) -> Turn:
+    content = open_content(key, revision)
+    return Turn(revision.turn_number or 0, role, content.text, content.speaker, revision.valid_from)

@@ -1,0 +1,115 @@
+"""GetIngest: how far an ingest has come, and what became of the candidates."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from muniment_server.crypto.scope_key import ScopeKey
+from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.errors import IngestNotFound, IntegrityViolation
+from muniment_server.domain.extraction.candidate import Fallback, IngestState
+from muniment_server.domain.model import Memory, MemoryState
+from muniment_server.domain.write_result import WriteResult
+from muniment_server.identity.principal import CallContext
+from muniment_server.storage.database import UnitOfWork
+from muniment_server.storage.ingest import IngestRow, read_ingests
+from muniment_server.storage.memories import read_memories, read_scopes, tombstones
+
+from .ingest_body import IngestBody, Outcome, open_body
+from .scoping import agent_in_reach, in_reach, read_label, reading_key
+from .sealing import is_genuine
+from .services import Services
+from .views import to_memory
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What became of one candidate."""
+
+    result: WriteResult
+    turn_numbers: Sequence[int]
+    extracted_by: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an ingest has come."""
+
+    ingest_id: UUID
+    state: IngestState
+    extracted: list[Extracted]
+    fallback: Fallback | None
+    attempts: int
+    create_time: datetime
+    end_time: datetime | None
+
+
+async def get_ingest(services: Services, context: CallContext, ingest_id: UUID) -> Progress:
+    """The ingest as it stands now. Raises IngestNotFound, IntegrityViolation."""
+    tenant_id = context.tenant_id
+    tenant_key = await services.keys.tenant(tenant_id)
+    async with services.database.transaction(tenant_id, timeout=context.remaining()) as work:
+        rows = await read_ingests(work, [ingest_id], services.clock())
+        if not rows or not in_reach(context, tenant_key, rows[0].scope_id):
+            raise IngestNotFound(str(ingest_id))
+        row = rows[0]
+        key = await reading_key(services.keys, tenant_id, row.scope_id, row.key_epoch)
+        if key is None:
+            # Erased a moment ago, or an older copy of the data.
+            raise IngestNotFound(str(ingest_id))
+        body = open_body(key, ingest_id, row.body_ct)
+        if not agent_in_reach(context, body.agent):
+            raise IngestNotFound(str(ingest_id))
+        memories = await _memories(work, tenant_key, key, row, body)
+    state = body.state
+    if state is IngestState.QUEUED and row.leased:
+        state = IngestState.RUNNING
+    if row.state == IngestState.FAILED and not body.state.ended:
+        raise IntegrityViolation()
+    return Progress(
+        ingest_id,
+        state,
+        [Extracted(_result(one, memories), one.turn_numbers, one.extracted_by) for one in body.results],
+        body.fallback,
+        row.attempts,
+        row.create_time,
+        row.end_time,
+    )
+
+
+async def _memories(
+    work: UnitOfWork, tenant_key: TenantKey, key: ScopeKey, row: IngestRow, body: IngestBody
+) -> dict[UUID, Memory]:
+    """The memories of the results as they are now, without their contents; a tombstone for erased ones."""
+    ids = list({one.memory_id for one in body.results if one.memory_id is not None})
+    if not ids:
+        return {}
+    scope = (await read_scopes(work, [row.scope_id])).get(row.scope_id)
+    label = read_label(key, scope) if scope is not None else None
+    if scope is None or label is None:
+        raise IntegrityViolation()
+    found = {
+        revision.memory_id: to_memory(tenant_key, revision, scope.kind, label)
+        for revision, contradicted in await read_memories(work, ids)
+        if not contradicted and is_genuine(key, work.tenant_id, revision)
+    }
+    for memory_id, gone in (await tombstones(work, ids)).items():
+        found[memory_id] = Memory(memory_id, MemoryState.ERASED, erase_time=gone["erase_time"])
+    return found
+
+
+def _result(one: Outcome, memories: dict[UUID, Memory]) -> WriteResult:
+    memory = None
+    if one.memory_id is not None:
+        # One whose seal does not hold is named, and nothing is said of it.
+        memory = memories.get(one.memory_id) or Memory(one.memory_id, MemoryState.QUARANTINED)
+    return WriteResult(
+        outcome=one.outcome,
+        memory=memory,
+        superseded=one.superseded,
+        embedding_state=one.embedding_state,
+        rule=one.rule,
+        findings=one.findings,
+        factors=one.factors,
+    )
