@@ -41,38 +41,38 @@ class LegFactors(Section):
     """How much each way of finding counts, against its weight in the default ranking."""
 
     vector: Factor = 1.0
-    """Nearness of meaning."""
+    """nearness of meaning."""
     lexical: Factor = 1.0
-    """Shared words."""
+    """shared words."""
     slot: Factor = 1.0
-    """Preferences and rules that always apply, and slots that the query names."""
+    """preferences and rules that always apply, and slots that the query names."""
     entity: Factor = 1.0
-    """People and things that the query names."""
+    """people and things that the query names."""
     time: Factor = 1.0
-    """Dates and relative times in the query."""
+    """dates and relative times in the query."""
     neighbour: Factor = 1.0
-    """Turns before and after a turn."""
+    """turns before and after a turn."""
     session: Factor = 1.0
-    """The whole session of a turn."""
+    """the whole session of a turn."""
 
 
 class HalfLives(Section):
     """Days after which a memory of a kind has lost half of what recency gives."""
 
     preference: Days = 730.0
-    """Of a preference."""
+    """of a preference."""
     rule: Days = 1825.0
-    """Of a rule."""
+    """of a rule."""
     fact: Days = 730.0
-    """Of a fact."""
+    """of a fact."""
     summary: Days = 365.0
-    """Of a summary."""
+    """of a summary."""
     event: Days = 180.0
-    """Of an event."""
+    """of an event."""
     decision: Days = 365.0
-    """Of a decision."""
+    """of a decision."""
     turn: Days = 60.0
-    """Of a turn of a conversation."""
+    """of a turn of a conversation."""
 
 
 class Ranking(Section):
@@ -81,7 +81,7 @@ class Ranking(Section):
     min_score: Annotated[float | None, Field(ge=0, le=0.95)] = None
     """Lowest score of a relevant memory where a request asks for none; null: that of the embedding model."""
     legs: LegFactors = LegFactors()
-    """See LegFactors."""
+    """How much a way of finding counts:"""
     kind: Factor = 1.0
     """What the kind of a memory adds."""
     recency: Factor = 1.0
@@ -95,7 +95,7 @@ class Ranking(Section):
     feedback: Factor = 1.0
     """What reported uses and their outcomes add."""
     half_life_days: HalfLives = HalfLives()
-    """See HalfLives."""
+    """Days after which a memory has lost half of what recency gives:"""
 
 
 class Packing(Section):

@@ -1,6 +1,9 @@
 """The settings of a tenant: bounds, spellings, and that none can make a recall reach further."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -112,3 +115,9 @@ def test_a_view_comes_back_as_it_went() -> None:
     for text in ("{}", "[]", '{"kinds": [99]}', "null"):
         with pytest.raises((ValueError, KeyError, TypeError)):
             AgentView.from_json(text)
+
+
+def test_the_reference_is_up_to_date() -> None:
+    tool = Path(__file__).resolve().parents[3] / "tools" / "settings_reference.py"
+    done = subprocess.run([sys.executable, str(tool), "--check"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
