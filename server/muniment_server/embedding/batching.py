@@ -121,7 +121,11 @@ class EmbeddingService:
             runner.cancel()
             with suppress(asyncio.CancelledError):
                 await runner
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        close = getattr(self._embedder, "close", None)
+        if close is not None:
+            # After the running batch, in the thread that uses the connections.
+            self._executor.submit(close)
+        self._executor.shutdown(wait=False)
         self._cache.clear()
 
     def clear(self) -> None:
