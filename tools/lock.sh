@@ -15,7 +15,7 @@ compile() {
 compile requirements/uv.in -o requirements/uv.txt "$@"
 compile tools/requirements.in -o tools/requirements.txt "$@"
 # Everything a contributor needs, and out of it what the server alone needs.
-compile pyproject.toml clients/python/pyproject.toml --extra english-fast --group dev \
+compile pyproject.toml clients/python/pyproject.toml --extra english-fast --extra wordllama --group dev \
     -o requirements/dev.txt "$@"
 compile pyproject.toml -c requirements/dev.txt -o requirements/server.txt
 # What source distributions, ours and others', are built with.

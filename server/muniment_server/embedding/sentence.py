@@ -57,7 +57,8 @@ class SentenceModel:
                 local_files_only=folder is not None,
             )
             self._model_.eval()
-            dimension = int(self._model_.get_sentence_embedding_dimension())
+            size = getattr(self._model_, "get_embedding_dimension", None)
+            dimension = int((size or self._model_.get_sentence_embedding_dimension)())
         except Exception as error:
             # The library raises whatever its parts raise; their texts name paths and hosts at most.
             raise EmbedderUnavailable(f"cannot load {source!r}: {type(error).__name__}") from error
@@ -65,7 +66,7 @@ class SentenceModel:
         self._unknown: int | None = getattr(self._tokenizer, "unk_token_id", None)
         self._max_tokens = int(self._model_.max_seq_length or 512)
         self._lock = threading.Lock()
-        name = (folder.name if folder is not None else source)[:_LONGEST_NAME]
+        name = source.rstrip("/").rsplit("/", 1)[-1] if folder is not None else source
         known = MINILM if "minilm-l6-v2" in name.lower().replace("_", "-") else CAUTIOUS
         self._model = EmbeddingModel(
             name=f"sentence-transformers/{name}"[:_LONGEST_NAME],

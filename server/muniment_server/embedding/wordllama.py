@@ -26,7 +26,7 @@ from muniment_server.embedding.errors import EmbedderNotInstalled, EmbedderUnava
 
 NAME = "wordllama-l2-supercat-256"
 CALIBRATION = Calibration(
-    cosine_low=0.15, cosine_high=0.75, vector_weight=0.25, lexical_weight=0.75, min_score=0.12
+    cosine_low=0.1, cosine_high=0.6, vector_weight=0.3, lexical_weight=0.7, min_score=0.12
 )
 _MIN_COVERAGE = 0.8
 _MAX_CHARACTERS = 16_384
