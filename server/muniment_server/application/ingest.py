@@ -184,6 +184,9 @@ async def _seen(call: Call, key: ScopeKey) -> dict[int, TurnRow]:
         call.context.tenant_id, timeout=call.context.remaining()
     ) as work:
         rows = await known_turns(work, call.conversation, numbers)
+        if call.mark is not None and await work.fetch("idempotency_read", request_id=call.mark.request_id):
+            # Answered before, or refused for another payload, whatever the turns are.
+            return rows
     for turn in turns:
         row = rows.get(turn.number)
         # An empty digest: the turn was erased. It is known, and does not come back.
