@@ -196,6 +196,15 @@ impl Client {
         import_memories: ImportMemoriesRequest => ImportMemoriesResponse;
     }
 
+    unary! {
+        /// One page of [`list_memories`](Client::list_memories), as it comes.
+        list_memories_page: ListMemoriesRequest => ListMemoriesResponse;
+        /// One page of [`list_reviews`](Client::list_reviews), as it comes.
+        list_reviews_page: ListReviewsRequest => ListReviewsResponse;
+        /// One page of [`audit`](Client::audit), as it comes.
+        audit_page: AuditRequest => AuditResponse;
+    }
+
     paged! {
         /// The memories of a scope, newest first.
         list_memories: ListMemoriesRequest => Memory, |page| page.memories, page.seal_broken_memory_ids;
@@ -268,13 +277,15 @@ impl Client {
         Q::Response: Counted,
     {
         let Begun { underway, span, deadline } = self.calls.begin(&mut request, self.timeout)?;
-        let begun = self
-            .calls
-            .repeated::<Q, _, _>(&span, deadline, |mut grpc, prepared| {
-                let request = prepared.of(request.clone());
-                async move { grpc.server_streaming(request, path::<Q>(), ProstCodec::<Q, Q::Response>::default()).await }
-            })
-            .await;
+        let begun =
+            self.calls
+                .repeated::<Q, _, _>(&span, deadline, |mut grpc, prepared| {
+                    let request = prepared.of(request.clone());
+                    async move {
+                        grpc.server_streaming(request, path::<Q>(), ProstCodec::<Q, Q::Response>::default()).await
+                    }
+                })
+                .await;
         match begun {
             Ok(response) => {
                 let late = tokio::time::sleep_until(deadline);

@@ -61,9 +61,7 @@ impl From<bool> for Value {
 }
 
 /// The caller's own data: an object of texts, numbers and so on.
-pub fn attributes<K: Into<String>>(
-    fields: impl IntoIterator<Item = (K, prost_types::Value)>,
-) -> prost_types::Struct {
+pub fn attributes<K: Into<String>>(fields: impl IntoIterator<Item = (K, prost_types::Value)>) -> prost_types::Struct {
     prost_types::Struct { fields: fields.into_iter().map(|(key, value)| (key.into(), value)).collect() }
 }
 

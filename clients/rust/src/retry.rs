@@ -159,7 +159,7 @@ mod tests {
             .filter(|_| Attempts::new().delay(Code::Unavailable, &unavailable(None), &throttle).is_some())
             .count();
         assert_eq!(tries, 4);
-        for _ in 0..60 {
+        for _ in 0..70 {
             throttle.succeeded();
         }
         assert!(Attempts::new().delay(Code::Unavailable, &unavailable(None), &throttle).is_some());

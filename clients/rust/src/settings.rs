@@ -312,7 +312,9 @@ impl ClientBuilder {
         let tenant = setting(self.tenant, "MUNIMENT_TENANT")
             .ok_or_else(|| ConfigError::new("no tenant: set tenant(...), or MUNIMENT_TENANT"))?;
         if !is_tenant(&tenant) {
-            return Err(ConfigError::new(format!("tenant {tenant:?} is not of the form [a-z0-9][a-z0-9_.-]{{0,62}}")));
+            return Err(ConfigError::new(format!(
+                "tenant {tenant:?} is not of the form [a-z0-9][a-z0-9_.-]{{0,62}}"
+            )));
         }
         let tls = match (self.tls, self.insecure) {
             (Some(_), true) => return Err(ConfigError::new("tls and insecure(true) exclude each other")),
@@ -442,9 +444,7 @@ mod tests {
         }
         assert!(refused(complete().client_name("Ü/1")).contains("client_name"));
         assert!(refused(complete().insecure(true).tls(Tls::new())).contains("exclude"));
-        assert!(
-            refused(complete().token_source(|| async { Ok::<_, BoxError>("x".into()) })).contains("exclude")
-        );
+        assert!(refused(complete().token_source(|| async { Ok::<_, BoxError>("x".into()) })).contains("exclude"));
     }
 
     #[test]

@@ -100,7 +100,11 @@ fn read(detail: &prost_types::Any, inner: &mut Inner) {
                 inner.violations = bad
                     .field_violations
                     .into_iter()
-                    .map(|each| FieldViolation { field: each.field, rule: each.reason, description: each.description })
+                    .map(|each| FieldViolation {
+                        field: each.field,
+                        rule: each.reason,
+                        description: each.description,
+                    })
                     .collect();
             }
         }

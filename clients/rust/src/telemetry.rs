@@ -124,12 +124,7 @@ impl CallSpan {
         if !context.is_valid() {
             return;
         }
-        let parent = format!(
-            "00-{}-{}-{:02x}",
-            context.trace_id(),
-            context.span_id(),
-            context.trace_flags().to_u8()
-        );
+        let parent = format!("00-{}-{}-{:02x}", context.trace_id(), context.span_id(), context.trace_flags().to_u8());
         let mut insert = |key: &'static str, text: String| {
             if let Ok(value) = AsciiMetadataValue::try_from(text) {
                 metadata.insert(key, value);
@@ -151,7 +146,10 @@ impl CallSpan {
         let code = code_name(error.code());
         let span = self.context.span();
         let reason = error.reason();
-        span.set_attribute(KeyValue::new(ERROR_TYPE, if reason.is_empty() { code.to_owned() } else { reason.to_owned() }));
+        span.set_attribute(KeyValue::new(
+            ERROR_TYPE,
+            if reason.is_empty() { code.to_owned() } else { reason.to_owned() },
+        ));
         if !reason.is_empty() {
             span.set_attribute(KeyValue::new("muniment.error.reason", reason.to_owned()));
         }

@@ -82,24 +82,12 @@ pub async fn call(to: &Connection, request: &Value) -> Result<Value, Failure> {
     }
     /// A list in pages: all of it, or one page as it comes.
     macro_rules! paged {
-        ($name:ident, $request:ident, $response:ident, $items:ident, $item:ident) => {{
-            let parsed: $request = parse(stringify!($request), message)?;
+        ($name:ident, $page:ident, $request:ident, $response:ident, $item:ident) => {{
             if request["all_pages"].as_bool().unwrap_or_default() {
+                let parsed: $request = parse(stringify!($request), message)?;
                 return items(client.$name(parsed), stringify!($item), take).await;
             }
-            if raw {
-                let answer: $response = raw_unary(to, method, parsed, timeout(request)).await?;
-                return show(stringify!($response), &answer);
-            }
-            let page = client.$name(parsed).next_page().await.expect("a first page")?;
-            let mut answer = show(
-                stringify!($response),
-                &$response { next_page_token: page.next_page_token, $items: page.items, ..$response::default() },
-            )?;
-            if !page.seal_broken_memory_ids.is_empty() {
-                answer["sealBrokenMemoryIds"] = json!(page.seal_broken_memory_ids);
-            }
-            Ok(answer)
+            unary!($page, $request, $response)
         }};
     }
     /// A streamed answer.
@@ -134,7 +122,7 @@ pub async fn call(to: &Connection, request: &Value) -> Result<Value, Failure> {
         "MemoryService/GetErasure" => unary!(get_erasure, GetErasureRequest, GetErasureResponse),
         "MemoryService/GetMemory" => unary!(get_memory, GetMemoryRequest, GetMemoryResponse),
         "MemoryService/ListMemories" => {
-            paged!(list_memories, ListMemoriesRequest, ListMemoriesResponse, memories, Memory)
+            paged!(list_memories, list_memories_page, ListMemoriesRequest, ListMemoriesResponse, Memory)
         }
         "MemoryService/ReportUse" => unary!(report_use, ReportUseRequest, ReportUseResponse),
         "MemoryService/Ingest" => unary!(ingest, IngestRequest, IngestResponse),
@@ -151,11 +139,11 @@ pub async fn call(to: &Connection, request: &Value) -> Result<Value, Failure> {
         "MemoryService/Restore" => unary!(restore, RestoreRequest, RestoreResponse),
         "MemoryService/Retract" => unary!(retract, RetractRequest, RetractResponse),
         "MemoryService/UndoWrite" => unary!(undo_write, UndoWriteRequest, UndoWriteResponse),
-        "MemoryService/Audit" => paged!(audit, AuditRequest, AuditResponse, events, AuditEvent),
+        "MemoryService/Audit" => paged!(audit, audit_page, AuditRequest, AuditResponse, AuditEvent),
         "AuditService/GetRecall" => unary!(get_recall, GetRecallRequest, GetRecallResponse),
         "AuditService/ExportAudit" => streamed!(export_audit, ExportAuditRequest, ExportAuditResponse),
         "ReviewService/ListReviews" => {
-            paged!(list_reviews, ListReviewsRequest, ListReviewsResponse, reviews, Review)
+            paged!(list_reviews, list_reviews_page, ListReviewsRequest, ListReviewsResponse, Review)
         }
         "ReviewService/DecideReview" => unary!(decide_review, DecideReviewRequest, DecideReviewResponse),
         "SubjectService/SetConsent" => unary!(set_consent, SetConsentRequest, SetConsentResponse),
@@ -232,8 +220,9 @@ pub async fn bench(to: &Connection, request: &Value) -> Result<Value, Failure> {
         .map(|worker| {
             let share = count / concurrency + usize::from(worker < count % concurrency);
             let (once, kinds) = (once.clone(), kinds.clone());
-            let calls: Vec<Pin<Box<dyn Future<Output = (f64, bool)> + Send>>> =
-                (0..share).flat_map(|_| kinds.iter().map(|&raw| Box::pin(once(raw)) as _).collect::<Vec<_>>()).collect();
+            let calls: Vec<Pin<Box<dyn Future<Output = (f64, bool)> + Send>>> = (0..share)
+                .flat_map(|_| kinds.iter().map(|&raw| Box::pin(once(raw)) as _).collect::<Vec<_>>())
+                .collect();
             tokio::spawn(async move {
                 let mut measured = Vec::new();
                 for (place, call) in calls.into_iter().enumerate() {
@@ -252,7 +241,11 @@ pub async fn bench(to: &Connection, request: &Value) -> Result<Value, Failure> {
         let own: Vec<_> = measured.iter().filter(|(raw, _)| *raw == wanted).map(|(_, result)| *result).collect();
         let errors = own.iter().filter(|(_, failed)| *failed).count();
         // Turn by turn: each side had its share of the time.
-        let share = if compare { own.iter().map(|(micros, _)| micros).sum::<f64>() / 1e6 / concurrency as f64 } else { seconds };
+        let share = if compare {
+            own.iter().map(|(micros, _)| micros).sum::<f64>() / 1e6 / concurrency as f64
+        } else {
+            seconds
+        };
         figures(own.into_iter().map(|(micros, _)| micros).collect(), errors, share)
     };
     let mut answer = json!({"layer": of(false)});

@@ -20,9 +20,7 @@ pub struct Connection {
 fn read(path: &Value) -> Result<Option<Vec<u8>>, Failure> {
     match path.as_str() {
         None => Ok(None),
-        Some(path) => {
-            std::fs::read(path).map(Some).map_err(|error| Failure::driver(format!("{path}: {error}")))
-        }
+        Some(path) => std::fs::read(path).map(Some).map_err(|error| Failure::driver(format!("{path}: {error}"))),
     }
 }
 

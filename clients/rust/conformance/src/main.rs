@@ -29,9 +29,9 @@ async fn carry_out(op: &str, to: Option<Connection>, request: &Value) -> Answer 
             let call = calls::call(connection()?, request).with_context(parent);
             match request["cancel_after_ms"].as_u64() {
                 None => call.await?,
-                Some(wait) => {
-                    tokio::time::timeout(Duration::from_millis(wait), call).await.unwrap_or_else(|_| Err(Failure::cancelled()))?
-                }
+                Some(wait) => tokio::time::timeout(Duration::from_millis(wait), call)
+                    .await
+                    .unwrap_or_else(|_| Err(Failure::cancelled()))?,
             }
         }
         "model_call" => {

@@ -2,7 +2,9 @@
 
 use std::sync::OnceLock;
 
-use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status, TraceContextExt, TraceFlags, TraceState, TracerProvider};
+use opentelemetry::trace::{
+    SpanContext, SpanId, SpanKind, Status, TraceContextExt, TraceFlags, TraceState, TracerProvider,
+};
 use opentelemetry::{Array, Context, KeyValue, Value as Attribute, global};
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider};
 use serde_json::{Map, Value, json};
@@ -40,11 +42,9 @@ pub fn parent(text: Option<&str>) -> Context {
     let [_, trace, span, flags] = parts.as_slice() else {
         return Context::new();
     };
-    let (Ok(trace), Ok(span), Ok(flags)) = (
-        u128::from_str_radix(trace, 16),
-        u64::from_str_radix(span, 16),
-        u8::from_str_radix(flags, 16),
-    ) else {
+    let (Ok(trace), Ok(span), Ok(flags)) =
+        (u128::from_str_radix(trace, 16), u64::from_str_radix(span, 16), u8::from_str_radix(flags, 16))
+    else {
         return Context::new();
     };
     Context::new().with_remote_span_context(SpanContext::new(

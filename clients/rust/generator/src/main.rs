@@ -9,9 +9,9 @@ use std::process::ExitCode;
 use std::{fs, io};
 
 use prost::Message;
-use prost_types::{FileDescriptorProto, FileDescriptorSet};
 use prost_types::compiler::code_generator_response::{Feature, File};
 use prost_types::compiler::{CodeGeneratorRequest, CodeGeneratorResponse};
+use prost_types::{FileDescriptorProto, FileDescriptorSet};
 
 const MARK: &str = "// Generated from proto/ by `make generate`. Do not edit.\n";
 
@@ -43,18 +43,15 @@ fn descriptors(mut files: Vec<FileDescriptorProto>) -> File {
         content.push_str(&String::from_utf8_lossy(line));
         content.push('\n');
     }
-    File {
-        name: Some("descriptors.b64".into()),
-        content: Some(content),
-        ..File::default()
-    }
+    File { name: Some("descriptors.b64".into()), content: Some(content), ..File::default() }
 }
 
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
     for chunk in bytes.chunks(3) {
-        let group = chunk.iter().enumerate().fold(0u32, |group, (at, byte)| group | u32::from(*byte) << (16 - 8 * at));
+        let group =
+            chunk.iter().enumerate().fold(0u32, |group, (at, byte)| group | u32::from(*byte) << (16 - 8 * at));
         for place in 0..4 {
             let digit = DIGITS[(group >> (18 - 6 * place) & 63) as usize];
             text.push(if place > chunk.len() { '=' } else { digit.into() });
@@ -73,11 +70,7 @@ fn read(folder: &std::path::Path) -> io::Result<Vec<File>> {
             continue;
         }
         let text = fs::read_to_string(&path)?;
-        files.push(File {
-            name: Some(name),
-            content: Some(format!("{MARK}{text}")),
-            ..File::default()
-        });
+        files.push(File { name: Some(name), content: Some(format!("{MARK}{text}")), ..File::default() });
     }
     Ok(files)
 }
