@@ -380,8 +380,8 @@ const (
 	EmbeddingState_EMBEDDING_STATE_UNSPECIFIED EmbeddingState = 0
 	// The vector of the content is stored; the vector leg sees the memory.
 	EmbeddingState_EMBEDDING_STATE_READY EmbeddingState = 1
-	// The vector is not there yet and will be made; until then the other legs carry the memory. A server
-	// that makes vectors before it answers a write never returns this.
+	// The vector was not there in time and will be made; until then the other legs carry the memory, and
+	// a Recall counts it in `degraded`. A server can be set up to fail the write instead.
 	EmbeddingState_EMBEDDING_STATE_PENDING EmbeddingState = 2
 	// The embedding model cannot read this text (too many unknown tokens), so no vector is kept; the
 	// lexical leg carries the memory.

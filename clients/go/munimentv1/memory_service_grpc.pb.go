@@ -78,8 +78,9 @@ type MemoryServiceClient interface {
 	// every Recall that begins afterwards.
 	//
 	// Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-	// ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), UNAVAILABLE
-	// (EMBEDDER_UNAVAILABLE: a memory is not stored without the vector it should have).
+	// ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+	// (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
+	// memories wait for their vectors already, or the server is set up to store none without).
 	Write(ctx context.Context, in *WriteRequest, opts ...grpc.CallOption) (*WriteResponse, error)
 	// Finds what is relevant to a query, ranked, at most `limit` memories. Not paginated. Permission:
 	// `recall`.
@@ -370,8 +371,9 @@ type MemoryServiceServer interface {
 	// every Recall that begins afterwards.
 	//
 	// Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-	// ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), UNAVAILABLE
-	// (EMBEDDER_UNAVAILABLE: a memory is not stored without the vector it should have).
+	// ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+	// (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
+	// memories wait for their vectors already, or the server is set up to store none without).
 	Write(context.Context, *WriteRequest) (*WriteResponse, error)
 	// Finds what is relevant to a query, ranked, at most `limit` memories. Not paginated. Permission:
 	// `recall`.

@@ -461,8 +461,8 @@ pub enum EmbeddingState {
     Unspecified = 0,
     /// The vector of the content is stored; the vector leg sees the memory.
     Ready = 1,
-    /// The vector is not there yet and will be made; until then the other legs carry the memory. A server
-    /// that makes vectors before it answers a write never returns this.
+    /// The vector was not there in time and will be made; until then the other legs carry the memory, and
+    /// a Recall counts it in `degraded`. A server can be set up to fail the write instead.
     Pending = 2,
     /// The embedding model cannot read this text (too many unknown tokens), so no vector is kept; the
     /// lexical leg carries the memory.
@@ -1265,9 +1265,9 @@ pub struct ConsistencyToken {
 /// How fresh a read must be. Not set: `minimize_latency`.
 ///
 /// Rows are always read from the primary, so a write that was answered is seen by every read that
-/// begins afterwards, whatever is chosen here. What the choice governs is waiting for vectors that are
-/// made after the write was answered (EMBEDDING_STATE_PENDING). A server that makes them before it
-/// answers has nothing to wait for; it still checks the token.
+/// begins afterwards, whatever is chosen here. What the choice governs is whether a Recall waits for
+/// vectors of its scope that are made after the write was answered (EMBEDDING_STATE_PENDING). Reads
+/// that compare no vectors have nothing to wait for; they still check the token.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Consistency {
     /// Exactly one must be set.
@@ -1283,8 +1283,9 @@ pub mod consistency {
         /// says so in `degraded`. Must be true.
         #[prost(bool, tag = "1")]
         MinimizeLatency(bool),
-        /// Wait until everything written up to this token has its vector, at most until the deadline of
-        /// the call leaves just enough time to answer; then answer and say so in `degraded`.
+        /// Wait until everything written into the scope up to this token has its vector, at most until the
+        /// deadline of the call leaves just enough time to answer; then answer, and say in `degraded`
+        /// (stage CONSISTENCY, reason EMBEDDINGS_PENDING) how many memories have none yet.
         #[prost(message, tag = "2")]
         AtLeastAsFresh(super::ConsistencyToken),
         /// As `at_least_as_fresh` with a token made now. Must be true.
@@ -4903,8 +4904,9 @@ pub mod memory_service_client {
         /// every Recall that begins afterwards.
         ///
         /// Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-        /// ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), UNAVAILABLE
-        /// (EMBEDDER_UNAVAILABLE: a memory is not stored without the vector it should have).
+        /// ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+        /// (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
+        /// memories wait for their vectors already, or the server is set up to store none without).
         pub async fn write(
             &mut self,
             request: impl tonic::IntoRequest<super::WriteRequest>,

@@ -71,8 +71,9 @@ class MemoryServiceStub:
     every Recall that begins afterwards.
 
     Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-    ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), UNAVAILABLE
-    (EMBEDDER_UNAVAILABLE: a memory is not stored without the vector it should have).
+    ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+    (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
+    memories wait for their vectors already, or the server is set up to store none without).
     """
     Recall: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.RecallRequest, _memory_service_pb2.RecallResponse]
     """Finds what is relevant to a query, ranked, at most `limit` memories. Not paginated. Permission:
@@ -216,8 +217,9 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     every Recall that begins afterwards.
 
     Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-    ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), UNAVAILABLE
-    (EMBEDDER_UNAVAILABLE: a memory is not stored without the vector it should have).
+    ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+    (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
+    memories wait for their vectors already, or the server is set up to store none without).
     """
     Recall: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.RecallRequest, _memory_service_pb2.RecallResponse]  # type: ignore[assignment]
     """Finds what is relevant to a query, ranked, at most `limit` memories. Not paginated. Permission:
@@ -364,8 +366,9 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         every Recall that begins afterwards.
 
         Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-        ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), UNAVAILABLE
-        (EMBEDDER_UNAVAILABLE: a memory is not stored without the vector it should have).
+        ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+        (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
+        memories wait for their vectors already, or the server is set up to store none without).
         """
 
     @_abc_1.abstractmethod

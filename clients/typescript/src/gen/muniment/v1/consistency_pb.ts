@@ -43,9 +43,9 @@ export const ConsistencyTokenSchema: GenMessage<ConsistencyToken> = /*@__PURE__*
  * How fresh a read must be. Not set: `minimize_latency`.
  *
  * Rows are always read from the primary, so a write that was answered is seen by every read that
- * begins afterwards, whatever is chosen here. What the choice governs is waiting for vectors that are
- * made after the write was answered (EMBEDDING_STATE_PENDING). A server that makes them before it
- * answers has nothing to wait for; it still checks the token.
+ * begins afterwards, whatever is chosen here. What the choice governs is whether a Recall waits for
+ * vectors of its scope that are made after the write was answered (EMBEDDING_STATE_PENDING). Reads
+ * that compare no vectors have nothing to wait for; they still check the token.
  *
  * @generated from message muniment.v1.Consistency
  */
@@ -66,8 +66,9 @@ export type Consistency = Message<"muniment.v1.Consistency"> & {
     case: "minimizeLatency";
   } | {
     /**
-     * Wait until everything written up to this token has its vector, at most until the deadline of
-     * the call leaves just enough time to answer; then answer and say so in `degraded`.
+     * Wait until everything written into the scope up to this token has its vector, at most until the
+     * deadline of the call leaves just enough time to answer; then answer, and say in `degraded`
+     * (stage CONSISTENCY, reason EMBEDDINGS_PENDING) how many memories have none yet.
      *
      * @generated from field: muniment.v1.ConsistencyToken at_least_as_fresh = 2;
      */

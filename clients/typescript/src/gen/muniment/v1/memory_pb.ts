@@ -802,8 +802,8 @@ export enum EmbeddingState {
   READY = 1,
 
   /**
-   * The vector is not there yet and will be made; until then the other legs carry the memory. A server
-   * that makes vectors before it answers a write never returns this.
+   * The vector was not there in time and will be made; until then the other legs carry the memory, and
+   * a Recall counts it in `degraded`. A server can be set up to fail the write instead.
    *
    * @generated from enum value: EMBEDDING_STATE_PENDING = 2;
    */

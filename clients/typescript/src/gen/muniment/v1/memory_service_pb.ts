@@ -1019,8 +1019,9 @@ export const MemoryService: GenService<{
    * every Recall that begins afterwards.
    *
    * Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-   * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), UNAVAILABLE
-   * (EMBEDDER_UNAVAILABLE: a memory is not stored without the vector it should have).
+   * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+   * (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
+   * memories wait for their vectors already, or the server is set up to store none without).
    *
    * @generated from rpc muniment.v1.MemoryService.Write
    */

@@ -10,9 +10,9 @@ package dev.muniment.v1;
  * How fresh a read must be. Not set: `minimize_latency`.
  *
  * Rows are always read from the primary, so a write that was answered is seen by every read that
- * begins afterwards, whatever is chosen here. What the choice governs is waiting for vectors that are
- * made after the write was answered (EMBEDDING_STATE_PENDING). A server that makes them before it
- * answers has nothing to wait for; it still checks the token.
+ * begins afterwards, whatever is chosen here. What the choice governs is whether a Recall waits for
+ * vectors of its scope that are made after the write was answered (EMBEDDING_STATE_PENDING). Reads
+ * that compare no vectors have nothing to wait for; they still check the token.
  * </pre>
  *
  * Protobuf type {@code muniment.v1.Consistency}
@@ -130,8 +130,9 @@ private static final long serialVersionUID = 0L;
   public static final int AT_LEAST_AS_FRESH_FIELD_NUMBER = 2;
   /**
    * <pre>
-   * Wait until everything written up to this token has its vector, at most until the deadline of
-   * the call leaves just enough time to answer; then answer and say so in `degraded`.
+   * Wait until everything written into the scope up to this token has its vector, at most until the
+   * deadline of the call leaves just enough time to answer; then answer, and say in `degraded`
+   * (stage CONSISTENCY, reason EMBEDDINGS_PENDING) how many memories have none yet.
    * </pre>
    *
    * <code>.muniment.v1.ConsistencyToken at_least_as_fresh = 2 [json_name = "atLeastAsFresh"];</code>
@@ -143,8 +144,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wait until everything written up to this token has its vector, at most until the deadline of
-   * the call leaves just enough time to answer; then answer and say so in `degraded`.
+   * Wait until everything written into the scope up to this token has its vector, at most until the
+   * deadline of the call leaves just enough time to answer; then answer, and say in `degraded`
+   * (stage CONSISTENCY, reason EMBEDDINGS_PENDING) how many memories have none yet.
    * </pre>
    *
    * <code>.muniment.v1.ConsistencyToken at_least_as_fresh = 2 [json_name = "atLeastAsFresh"];</code>
@@ -159,8 +161,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * Wait until everything written up to this token has its vector, at most until the deadline of
-   * the call leaves just enough time to answer; then answer and say so in `degraded`.
+   * Wait until everything written into the scope up to this token has its vector, at most until the
+   * deadline of the call leaves just enough time to answer; then answer, and say in `degraded`
+   * (stage CONSISTENCY, reason EMBEDDINGS_PENDING) how many memories have none yet.
    * </pre>
    *
    * <code>.muniment.v1.ConsistencyToken at_least_as_fresh = 2 [json_name = "atLeastAsFresh"];</code>
@@ -413,9 +416,9 @@ private static final long serialVersionUID = 0L;
    * How fresh a read must be. Not set: `minimize_latency`.
    *
    * Rows are always read from the primary, so a write that was answered is seen by every read that
-   * begins afterwards, whatever is chosen here. What the choice governs is waiting for vectors that are
-   * made after the write was answered (EMBEDDING_STATE_PENDING). A server that makes them before it
-   * answers has nothing to wait for; it still checks the token.
+   * begins afterwards, whatever is chosen here. What the choice governs is whether a Recall waits for
+   * vectors of its scope that are made after the write was answered (EMBEDDING_STATE_PENDING). Reads
+   * that compare no vectors have nothing to wait for; they still check the token.
    * </pre>
    *
    * Protobuf type {@code muniment.v1.Consistency}
@@ -671,8 +674,9 @@ private static final long serialVersionUID = 0L;
         dev.muniment.v1.ConsistencyToken, dev.muniment.v1.ConsistencyToken.Builder, dev.muniment.v1.ConsistencyTokenOrBuilder> atLeastAsFreshBuilder_;
     /**
      * <pre>
-     * Wait until everything written up to this token has its vector, at most until the deadline of
-     * the call leaves just enough time to answer; then answer and say so in `degraded`.
+     * Wait until everything written into the scope up to this token has its vector, at most until the
+     * deadline of the call leaves just enough time to answer; then answer, and say in `degraded`
+     * (stage CONSISTENCY, reason EMBEDDINGS_PENDING) how many memories have none yet.
      * </pre>
      *
      * <code>.muniment.v1.ConsistencyToken at_least_as_fresh = 2 [json_name = "atLeastAsFresh"];</code>
@@ -684,8 +688,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wait until everything written up to this token has its vector, at most until the deadline of
-     * the call leaves just enough time to answer; then answer and say so in `degraded`.
+     * Wait until everything written into the scope up to this token has its vector, at most until the
+     * deadline of the call leaves just enough time to answer; then answer, and say in `degraded`
+     * (stage CONSISTENCY, reason EMBEDDINGS_PENDING) how many memories have none yet.
      * </pre>
      *
      * <code>.muniment.v1.ConsistencyToken at_least_as_fresh = 2 [json_name = "atLeastAsFresh"];</code>
@@ -707,8 +712,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wait until everything written up to this token has its vector, at most until the deadline of
-     * the call leaves just enough time to answer; then answer and say so in `degraded`.
+     * Wait until everything written into the scope up to this token has its vector, at most until the
+     * deadline of the call leaves just enough time to answer; then answer, and say in `degraded`
+     * (stage CONSISTENCY, reason EMBEDDINGS_PENDING) how many memories have none yet.
      * </pre>
      *
      * <code>.muniment.v1.ConsistencyToken at_least_as_fresh = 2 [json_name = "atLeastAsFresh"];</code>
@@ -728,8 +734,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wait until everything written up to this token has its vector, at most until the deadline of
-     * the call leaves just enough time to answer; then answer and say so in `degraded`.
+     * Wait until everything written into the scope up to this token has its vector, at most until the
+     * deadline of the call leaves just enough time to answer; then answer, and say in `degraded`
+     * (stage CONSISTENCY, reason EMBEDDINGS_PENDING) how many memories have none yet.
      * </pre>
      *
      * <code>.muniment.v1.ConsistencyToken at_least_as_fresh = 2 [json_name = "atLeastAsFresh"];</code>
@@ -747,8 +754,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wait until everything written up to this token has its vector, at most until the deadline of
-     * the call leaves just enough time to answer; then answer and say so in `degraded`.
+     * Wait until everything written into the scope up to this token has its vector, at most until the
+     * deadline of the call leaves just enough time to answer; then answer, and say in `degraded`
+     * (stage CONSISTENCY, reason EMBEDDINGS_PENDING) how many memories have none yet.
      * </pre>
      *
      * <code>.muniment.v1.ConsistencyToken at_least_as_fresh = 2 [json_name = "atLeastAsFresh"];</code>
@@ -775,8 +783,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wait until everything written up to this token has its vector, at most until the deadline of
-     * the call leaves just enough time to answer; then answer and say so in `degraded`.
+     * Wait until everything written into the scope up to this token has its vector, at most until the
+     * deadline of the call leaves just enough time to answer; then answer, and say in `degraded`
+     * (stage CONSISTENCY, reason EMBEDDINGS_PENDING) how many memories have none yet.
      * </pre>
      *
      * <code>.muniment.v1.ConsistencyToken at_least_as_fresh = 2 [json_name = "atLeastAsFresh"];</code>
@@ -799,8 +808,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wait until everything written up to this token has its vector, at most until the deadline of
-     * the call leaves just enough time to answer; then answer and say so in `degraded`.
+     * Wait until everything written into the scope up to this token has its vector, at most until the
+     * deadline of the call leaves just enough time to answer; then answer, and say in `degraded`
+     * (stage CONSISTENCY, reason EMBEDDINGS_PENDING) how many memories have none yet.
      * </pre>
      *
      * <code>.muniment.v1.ConsistencyToken at_least_as_fresh = 2 [json_name = "atLeastAsFresh"];</code>
@@ -810,8 +820,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wait until everything written up to this token has its vector, at most until the deadline of
-     * the call leaves just enough time to answer; then answer and say so in `degraded`.
+     * Wait until everything written into the scope up to this token has its vector, at most until the
+     * deadline of the call leaves just enough time to answer; then answer, and say in `degraded`
+     * (stage CONSISTENCY, reason EMBEDDINGS_PENDING) how many memories have none yet.
      * </pre>
      *
      * <code>.muniment.v1.ConsistencyToken at_least_as_fresh = 2 [json_name = "atLeastAsFresh"];</code>
@@ -829,8 +840,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * Wait until everything written up to this token has its vector, at most until the deadline of
-     * the call leaves just enough time to answer; then answer and say so in `degraded`.
+     * Wait until everything written into the scope up to this token has its vector, at most until the
+     * deadline of the call leaves just enough time to answer; then answer, and say in `degraded`
+     * (stage CONSISTENCY, reason EMBEDDINGS_PENDING) how many memories have none yet.
      * </pre>
      *
      * <code>.muniment.v1.ConsistencyToken at_least_as_fresh = 2 [json_name = "atLeastAsFresh"];</code>

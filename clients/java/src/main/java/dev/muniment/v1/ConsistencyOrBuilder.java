@@ -33,8 +33,9 @@ public interface ConsistencyOrBuilder extends
 
   /**
    * <pre>
-   * Wait until everything written up to this token has its vector, at most until the deadline of
-   * the call leaves just enough time to answer; then answer and say so in `degraded`.
+   * Wait until everything written into the scope up to this token has its vector, at most until the
+   * deadline of the call leaves just enough time to answer; then answer, and say in `degraded`
+   * (stage CONSISTENCY, reason EMBEDDINGS_PENDING) how many memories have none yet.
    * </pre>
    *
    * <code>.muniment.v1.ConsistencyToken at_least_as_fresh = 2 [json_name = "atLeastAsFresh"];</code>
@@ -43,8 +44,9 @@ public interface ConsistencyOrBuilder extends
   boolean hasAtLeastAsFresh();
   /**
    * <pre>
-   * Wait until everything written up to this token has its vector, at most until the deadline of
-   * the call leaves just enough time to answer; then answer and say so in `degraded`.
+   * Wait until everything written into the scope up to this token has its vector, at most until the
+   * deadline of the call leaves just enough time to answer; then answer, and say in `degraded`
+   * (stage CONSISTENCY, reason EMBEDDINGS_PENDING) how many memories have none yet.
    * </pre>
    *
    * <code>.muniment.v1.ConsistencyToken at_least_as_fresh = 2 [json_name = "atLeastAsFresh"];</code>
@@ -53,8 +55,9 @@ public interface ConsistencyOrBuilder extends
   dev.muniment.v1.ConsistencyToken getAtLeastAsFresh();
   /**
    * <pre>
-   * Wait until everything written up to this token has its vector, at most until the deadline of
-   * the call leaves just enough time to answer; then answer and say so in `degraded`.
+   * Wait until everything written into the scope up to this token has its vector, at most until the
+   * deadline of the call leaves just enough time to answer; then answer, and say in `degraded`
+   * (stage CONSISTENCY, reason EMBEDDINGS_PENDING) how many memories have none yet.
    * </pre>
    *
    * <code>.muniment.v1.ConsistencyToken at_least_as_fresh = 2 [json_name = "atLeastAsFresh"];</code>

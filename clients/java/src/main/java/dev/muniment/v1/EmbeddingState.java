@@ -33,8 +33,8 @@ public enum EmbeddingState
   EMBEDDING_STATE_READY(1),
   /**
    * <pre>
-   * The vector is not there yet and will be made; until then the other legs carry the memory. A server
-   * that makes vectors before it answers a write never returns this.
+   * The vector was not there in time and will be made; until then the other legs carry the memory, and
+   * a Recall counts it in `degraded`. A server can be set up to fail the write instead.
    * </pre>
    *
    * <code>EMBEDDING_STATE_PENDING = 2;</code>
@@ -88,8 +88,8 @@ public enum EmbeddingState
   public static final int EMBEDDING_STATE_READY_VALUE = 1;
   /**
    * <pre>
-   * The vector is not there yet and will be made; until then the other legs carry the memory. A server
-   * that makes vectors before it answers a write never returns this.
+   * The vector was not there in time and will be made; until then the other legs carry the memory, and
+   * a Recall counts it in `degraded`. A server can be set up to fail the write instead.
    * </pre>
    *
    * <code>EMBEDDING_STATE_PENDING = 2;</code>

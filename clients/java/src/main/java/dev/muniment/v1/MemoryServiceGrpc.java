@@ -600,8 +600,9 @@ public final class MemoryServiceGrpc {
      * held supersedes its holder. Everything else becomes a new memory. A successful write is seen by
      * every Recall that begins afterwards.
      * Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), UNAVAILABLE
-     * (EMBEDDER_UNAVAILABLE: a memory is not stored without the vector it should have).
+     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+     * (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
+     * memories wait for their vectors already, or the server is set up to store none without).
      * </pre>
      */
     default void write(dev.muniment.v1.WriteRequest request,
@@ -873,8 +874,9 @@ public final class MemoryServiceGrpc {
      * held supersedes its holder. Everything else becomes a new memory. A successful write is seen by
      * every Recall that begins afterwards.
      * Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), UNAVAILABLE
-     * (EMBEDDER_UNAVAILABLE: a memory is not stored without the vector it should have).
+     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+     * (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
+     * memories wait for their vectors already, or the server is set up to store none without).
      * </pre>
      */
     public void write(dev.muniment.v1.WriteRequest request,
@@ -1127,8 +1129,9 @@ public final class MemoryServiceGrpc {
      * held supersedes its holder. Everything else becomes a new memory. A successful write is seen by
      * every Recall that begins afterwards.
      * Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), UNAVAILABLE
-     * (EMBEDDER_UNAVAILABLE: a memory is not stored without the vector it should have).
+     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+     * (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
+     * memories wait for their vectors already, or the server is set up to store none without).
      * </pre>
      */
     public dev.muniment.v1.WriteResponse write(dev.muniment.v1.WriteRequest request) throws io.grpc.StatusException {
@@ -1368,8 +1371,9 @@ public final class MemoryServiceGrpc {
      * held supersedes its holder. Everything else becomes a new memory. A successful write is seen by
      * every Recall that begins afterwards.
      * Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), UNAVAILABLE
-     * (EMBEDDER_UNAVAILABLE: a memory is not stored without the vector it should have).
+     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+     * (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
+     * memories wait for their vectors already, or the server is set up to store none without).
      * </pre>
      */
     public dev.muniment.v1.WriteResponse write(dev.muniment.v1.WriteRequest request) {
@@ -1594,8 +1598,9 @@ public final class MemoryServiceGrpc {
      * held supersedes its holder. Everything else becomes a new memory. A successful write is seen by
      * every Recall that begins afterwards.
      * Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), UNAVAILABLE
-     * (EMBEDDER_UNAVAILABLE: a memory is not stored without the vector it should have).
+     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+     * (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
+     * memories wait for their vectors already, or the server is set up to store none without).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.muniment.v1.WriteResponse> write(
