@@ -6,14 +6,18 @@ from typing import Any, TypeAlias
 import grpc
 
 from muniment_server._gen.muniment.v1 import subject_pb2, subject_pb2_grpc
-from muniment_server.api import answers, convert
+from muniment_server.api import answers, convert, records, writing_answers
 from muniment_server.application.consent import ConsentCommand, get_consent, set_consent
+from muniment_server.application.export_memories import export_memories
+from muniment_server.application.import_memories import ImportCommand, Imported, import_memories
 from muniment_server.application.services import Services
 from muniment_server.application.subject import describe
 from muniment_server.domain.consent import Consent, ConsentLevel
-from muniment_server.domain.errors import Unimplemented
-from muniment_server.domain.model import MemoryKind
+from muniment_server.domain.errors import RequestTooLarge
+from muniment_server.domain.model import MemoryKind, MemoryState
 from muniment_server.identity.principal import current_call
+
+MAX_RESPONSE_BYTES = 3_670_016
 
 _Context: TypeAlias = "grpc.aio.ServicerContext[Any, Any]"
 
@@ -85,14 +89,51 @@ class SubjectService(subject_pb2_grpc.SubjectServiceServicer):
         self, request: subject_pb2.ExportMemoriesRequest, context: _Context
     ) -> AsyncIterator[subject_pb2.ExportMemoriesResponse]:
         """See the contract."""
-        raise Unimplemented("ExportMemories")
-        yield
+        sent = 0
+        parts = export_memories(
+            self._services,
+            current_call(),
+            convert.scope(request.scope),
+            [MemoryState(state) for state in request.states],
+        )
+        async for part in parts:
+            sent += len(part.memories)
+            yield subject_pb2.ExportMemoriesResponse(
+                records=[records.record(memory) for memory in part.memories],
+                seal_broken_memory_ids=[str(memory_id) for memory_id in part.broken],
+            )
+        yield subject_pb2.ExportMemoriesResponse(record_count=sent)
 
     async def ImportMemories(
         self, request: subject_pb2.ImportMemoriesRequest, context: _Context
     ) -> subject_pb2.ImportMemoriesResponse:
         """See the contract."""
-        raise Unimplemented("ImportMemories")
+        services = self._services
+        command = ImportCommand(
+            scope=convert.scope(request.scope),
+            records=[
+                records.imported(record, services.embeddings.model, f"records[{index}]")
+                for index, record in enumerate(request.records)
+            ],
+            validate_only=request.validate_only,
+            request_id=convert.request_id(request.request_id),
+            payload=convert.payload(request, "request_id"),
+        )
+
+        def encode(imported: Imported) -> bytes:
+            response = subject_pb2.ImportMemoriesResponse(
+                results=writing_answers.write_results(imported.results),
+                consistency_token=answers.token(imported.consistency_token),
+                request_id=request.request_id,
+            ).SerializeToString()
+            # Said before anything is stored: an import that was done must be answered.
+            if len(response) > MAX_RESPONSE_BYTES:
+                raise RequestTooLarge(MAX_RESPONSE_BYTES, len(response))
+            return response
+
+        return subject_pb2.ImportMemoriesResponse.FromString(
+            await import_memories(services, current_call(), command, encode)
+        )
 
 
 def _consent(value: Consent) -> subject_pb2.Consent:

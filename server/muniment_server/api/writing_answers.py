@@ -42,6 +42,8 @@ _EXPLANATIONS = {
     "IMPORTANCE_BELOW_THRESHOLD": "It was not important enough for this tenant; it can be forced.",
     "CONSENT_NONE": "The subject does not want to be remembered.",
     "CONSENT_NOT_NECESSARY": "The subject allows only what is necessary, and this kind is not.",
+    "STATE_NOT_IMPORTED": "Only what was live or archived is taken in.",
+    "ALREADY_STORED": "The subject has this statement already.",
     "CONSENT_SESSION": "The subject does not want this session to be remembered.",
 }
 

@@ -4,8 +4,8 @@
 under the lock of the scope's row, in the caller's transaction; the caller records the event.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -14,6 +14,7 @@ from muniment_server.audit.events import to_millionths
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.errors import IntegrityViolation
+from muniment_server.domain.gates.base import Verdict
 from muniment_server.domain.gates.screening import Screened
 from muniment_server.domain.model import (
     EmbeddingState,
@@ -41,6 +42,9 @@ from .services import Services
 from .vectors import ItemVector
 from .vectors import vectors as made_vectors
 from .views import to_memory
+
+ALREADY_STORED = "ALREADY_STORED"
+"""Rule: the subject has this statement already, live or archived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +125,16 @@ async def apply(
     candidates: Sequence[tuple[Revision, bool]],
     also: Sequence[Sequence[Row]],
     now: datetime,
+    *,
+    archived: Mapping[UUID, bool] | None = None,
+    quiet: bool = False,
 ) -> Applied:
     """Decide and queue a batch in a scope that is locked and genuine.
 
     candidates: the locked live memories of `candidate_keys`, each with whether history contradicts it.
-    also: answers to `batch.near.requests`. Raises IntegrityViolation.
+    also: answers to `batch.near.requests`. archived: the new memories are ARCHIVED from the start, those at
+    least that are True here; the others are there already. quiet: nothing of this will be committed.
+    Raises IntegrityViolation.
     """
     services, context, key = batch.services, batch.context, change.key
     plan = WritePlan(batch.scope, batch.scope_id, key.epoch, change.scope.next_doc, now)
@@ -134,13 +143,22 @@ async def apply(
     judged = admitted(change.scope, batch.settings, batch.scope, batch.screened)
     ready = iter(prepared)
     items = [None if one.dropped else next(ready) for one in batch.screened]
+    decide = plan.write
+    if archived is not None:
+        decide = plan.archive
+        judged = [
+            replace(gate, verdict=Verdict.DROP, gate="", rule=ALREADY_STORED)
+            if one is not None and not gate.dropped and not archived[one.item.memory_id]
+            else gate
+            for one, gate in zip(items, judged, strict=True)
+        ]
     decisions = [
-        None if one is None or gate.dropped else plan.write(one.item)
+        None if one is None or gate.dropped else decide(one.item)
         for one, gate in zip(items, judged, strict=True)
     ]
-    await store_plan(work, services, change, plan, prepared, now)
+    await store_plan(work, services, change, plan, prepared, now, quiet=quiet)
     results = _results(batch, key, plan, items, judged, decisions, also)
-    for result in results:
+    for result in () if quiet else results:
         metrics().written(result.outcome.name.lower())
     if broken:
         await services.trail.integrity_violation(
@@ -267,6 +285,8 @@ async def store_plan(
     plan: WritePlan,
     prepared: Sequence[Prepared],
     now: datetime,
+    *,
+    quiet: bool = False,
 ) -> None:
     """Queue everything that a plan changes in its scope. Changes go first: they free the slots."""
     await change.change(work, plan.changed)
@@ -279,7 +299,7 @@ async def store_plan(
     by_id = {one.item.memory_id: one.vector for one in prepared}
     await change.embed(work, [(revision, by_id[revision.memory_id].made) for revision in created])
     waiting = sum(by_id[revision.memory_id].state is EmbeddingState.PENDING for revision in created)
-    if waiting:
+    if waiting and not quiet:
         services.on_waiting(work.tenant_id, change.scope.scope_id, waiting)
     await change.close(work, now, plan.next_doc)
 

@@ -237,13 +237,18 @@ async def revision_to_restore(
 ) -> Revision | None:
     """The revision with this number, or the last one that was ACTIVE; None where there is no such one.
 
-    Raises IntegrityViolation when its seal does not hold.
+    What was ARCHIVED from the start was taken in as such, past the same gates. Raises IntegrityViolation
+    when the revision's seal does not hold.
     """
+    if current.revision == 1 and current.state is MemoryState.ARCHIVED and number in (None, 1):
+        return current
     before = number + 1 if number is not None else None
     while True:
         page = await read_revisions(work, current.memory_id, before, _PAGE if number is None else 1)
         for revision in page:
-            if revision.state is not MemoryState.ACTIVE or number not in (None, revision.revision):
+            archived = revision.revision == 1 and revision.state is MemoryState.ARCHIVED
+            wanted = revision.state is MemoryState.ACTIVE or archived
+            if not wanted or number not in (None, revision.revision):
                 if number is not None:
                     return None
                 continue

@@ -139,6 +139,17 @@ class WritePlan:
             return Decision(WriteOutcome.REDACTED, item.memory_id, rule=item.rule)
         return Decision(WriteOutcome.CREATED, item.memory_id)
 
+    def archive(self, item: PreparedItem) -> Decision:
+        """Take in an item that is not to be live: it restates and replaces nothing."""
+        if item.state is not MemoryState.ACTIVE:
+            self._create(item, item.state, None)
+            self.waiting[item.memory_id] = item.rule or ""
+            return Decision(_HELD[item.state], item.memory_id, rule=item.rule)
+        self._create(item, MemoryState.ARCHIVED, None)
+        if item.redacted:
+            return Decision(WriteOutcome.REDACTED, item.memory_id, rule=item.rule)
+        return Decision(WriteOutcome.CREATED, item.memory_id)
+
     def supersede(self, old: Revision, item: PreparedItem) -> Decision:
         """Decide an explicit correction of `old`, which the caller has loaded and checked.
 
