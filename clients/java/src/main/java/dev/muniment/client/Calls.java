@@ -1,0 +1,136 @@
+package dev.muniment.client;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+
+import com.google.protobuf.Message;
+
+import dev.muniment.v1.ConsistencyToken;
+
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.ConnectivityState;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.Status;
+
+/** What all calls of a client share: the channel, the telemetry, the token of the last write. */
+final class Calls {
+    private static final Duration FIRST_RECONNECT = Duration.ofMillis(100);
+    private static final Duration LONGEST_RECONNECT = Duration.ofSeconds(10);
+
+    final Settings settings;
+    final Telemetry telemetry;
+    final Activity activity = new Activity();
+    final AtomicReference<ConsistencyToken> token = new AtomicReference<>();
+
+    private final ManagedChannel channel;
+
+    Calls(Settings settings) {
+        this.settings = settings;
+        telemetry = new Telemetry(settings.openTelemetry, settings.target);
+        channel = settings.channel(true);
+        watch(ConnectivityState.IDLE, FIRST_RECONNECT);
+    }
+
+    /** A server that restarts is back within the first retries; gRPC alone would wait a second. */
+    private void watch(ConnectivityState known, Duration wait) {
+        channel.notifyWhenStateChanged(known, () -> {
+            ConnectivityState now = channel.getState(false);
+            if (now == ConnectivityState.SHUTDOWN) {
+                return;
+            }
+            Duration next = wait;
+            if (now == ConnectivityState.TRANSIENT_FAILURE) {
+                later(wait, channel::resetConnectBackoff);
+                next = wait.multipliedBy(2).compareTo(LONGEST_RECONNECT) < 0 ? wait.multipliedBy(2) : LONGEST_RECONNECT;
+            } else if (now == ConnectivityState.READY) {
+                next = FIRST_RECONNECT;
+            }
+            watch(now, next);
+        });
+    }
+
+    static void later(Duration wait, Runnable action) {
+        CompletableFuture.delayedExecutor(wait.toNanos(), TimeUnit.NANOSECONDS).execute(action);
+    }
+
+    /** Nanoseconds of System.nanoTime at which a call must be over. */
+    long deadline(Rpc<?, ?> rpc, Duration timeout) {
+        Duration time = timeout == null ? rpc.deadline().apply(settings.deadlines) : timeout;
+        return System.nanoTime() + time.toNanos();
+    }
+
+    /** Options of a call. direct: answers are taken on the transport's thread, which must not be held up. */
+    static CallOptions options(long deadline, boolean direct) {
+        CallOptions options =
+                CallOptions.DEFAULT.withDeadlineAfter(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+        return direct ? options.withExecutor(Runnable::run) : options;
+    }
+
+    <Q extends Message, R extends Message> ClientCall<Q, R> open(Rpc<Q, R> rpc, CallOptions options) {
+        return channel.newCall(rpc.method(), options);
+    }
+
+    /** Metadata of a streamed call; waits for the credential. */
+    Metadata metadata(Telemetry.CallSpan span, long deadline) {
+        try {
+            String secret = settings.credential
+                    .get()
+                    .toCompletableFuture()
+                    .get(deadline - System.nanoTime(), TimeUnit.NANOSECONDS);
+            return metadata(span, secret);
+        } catch (TimeoutException late) {
+            throw slowToken(span.traceId());
+        } catch (ExecutionException failed) {
+            throw unchecked(failed.getCause());
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+            throw interrupted(span.traceId());
+        }
+    }
+
+    Metadata metadata(Telemetry.CallSpan span, String secret) {
+        Metadata metadata = settings.metadata(secret);
+        span.inject(metadata);
+        return metadata;
+    }
+
+    static MunimentException slowToken(String traceId) {
+        return Failures.of(
+                Status.DEADLINE_EXCEEDED.withDescription("the token source took too long"), null, traceId);
+    }
+
+    static MunimentException interrupted(String traceId) {
+        return Failures.of(Status.CANCELLED.withDescription("the thread was interrupted"), null, traceId);
+    }
+
+    static RuntimeException unchecked(Throwable failure) {
+        if (failure instanceof Error error) {
+            throw error;
+        }
+        return failure instanceof RuntimeException known ? known : new IllegalStateException(failure);
+    }
+
+    /** Keeps the token of a write. */
+    void wrote(ConsistencyToken answered) {
+        if (!answered.getToken().isEmpty()) {
+            token.set(answered);
+        }
+    }
+
+    /** Refuses new calls, waits for those under way, then ends the rest with the channel. */
+    void close(Duration timeout) {
+        activity.close(timeout);
+        channel.shutdownNow();
+        try {
+            channel.awaitTermination(1, TimeUnit.SECONDS);
+        } catch (InterruptedException interrupted) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}
