@@ -86,7 +86,10 @@ async def measure(
     figures: dict[str, dict[str, Figures]] = {}
     with running_server() as server:
         database = server.create()
-        async with running_service(database, embedder=kept or embedder) as service:
+        # No memory without its vector: what is still to be made would be missed by the first questions.
+        settings = {"embedding_on_write": "require", "embedding_patience": 300.0, "deadline_write": 300.0}
+        settings["deadline_ceiling_write"] = 300.0
+        async with running_service(database, embedder=kept or embedder, **settings) as service:
             caller = service.caller("bench")
             corpora = await fill(console, options, conversations, caller)
             if kept is not None:
