@@ -1,6 +1,7 @@
 """Recall: what is relevant to a query, ranked, explained and receipted."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -26,7 +27,7 @@ from muniment_server.domain.errors import (
 from muniment_server.domain.ids import new_id
 from muniment_server.domain.importance import Factor
 from muniment_server.domain.model import Memory, MemoryFilter, RetrievalLeg, Scope
-from muniment_server.domain.packing import ESTIMATE, PackedContext, PackItem, PackRules, pack
+from muniment_server.domain.packing import ESTIMATE, PackedContext, PackItem, PackRules, Tokenizer, pack
 from muniment_server.domain.settings import TenantSettings
 from muniment_server.domain.statement import check_text
 from muniment_server.embedding.errors import EmbeddingError
@@ -59,6 +60,8 @@ from .vectors import given_vector
 from .viewing import within_view
 from .views import to_memory, weight
 
+_log = logging.getLogger("muniment.recall")
+
 _analyzer = Analyzer()
 DEFAULT_LIMIT = 10
 MAX_ANSWER_BYTES = 3_500_000
@@ -76,6 +79,7 @@ class Stage(IntEnum):
     QUERY_EMBEDDING = 1
     LEG = 2
     CONSISTENCY = 3
+    PACKING = 5
 
 
 class DegradationReason(IntEnum):
@@ -85,6 +89,7 @@ class DegradationReason(IntEnum):
     EMBEDDER_UNAVAILABLE = 2
     QUERY_NOT_COVERED = 3
     EMBEDDINGS_PENDING = 4
+    FAILED = 5
 
 
 class LeftOutReason(IntEnum):
@@ -109,7 +114,7 @@ class Degradation:
     """What was left out of a Recall, and why. affected: how many memories that concerns, where it counts."""
 
     stage: Stage
-    leg: RetrievalLeg
+    leg: RetrievalLeg | None
     reason: DegradationReason
     affected: int = 0
 
@@ -350,7 +355,13 @@ def _aim(
     vector, degraded = embedded
     query = _Query(live, vector=vector, degraded=list(degraded))
     if key is not None and RetrievalLeg.LEXICAL in command.legs and command.query:
-        query.tokens = key.token_hashes(_analyzer.analyze_query(command.query))
+        try:
+            query.tokens = key.token_hashes(_analyzer.analyze_query(command.query))
+        except Exception as error:  # the other legs answer, if there is one
+            if vector is None:
+                raise
+            _log.error("a query could not be analysed: %s", type(error).__name__)
+            query.degraded.append(Degradation(Stage.LEG, RetrievalLeg.LEXICAL, DegradationReason.FAILED))
     calibration = live.model.calibration
     if vector is not None and query.tokens:
         query.vector_weight = calibration.vector_weight
@@ -631,7 +642,7 @@ def _compose(
             services.tokenizer.name, inputs=len(ranked), token_budget=command.token_budget
         ) as span:
             items = [_pack_item(one, min_score) for one in ranked]
-            packed = pack(items, command.token_budget, rules, services.tokenizer)
+            packed = _pack(items, command.token_budget, rules, services.tokenizer, query.degraded)
             span.update({names.PACK_TOKENS: packed.tokens, names.PACK_OUTPUTS: len(packed.packed)})
         inside = set(packed.packed)
         ranked = [replace(one, packed=one.memory.memory_id in inside) for one in ranked]
@@ -651,6 +662,23 @@ def _compose(
         read_time=now,
         no_relevant_memory=not ranked,
     )
+
+
+def _pack(
+    items: Sequence[PackItem],
+    token_budget: int,
+    rules: PackRules,
+    tokenizer: Tokenizer,
+    degraded: list[Degradation],
+) -> PackedContext:
+    try:
+        return pack(items, token_budget, rules, tokenizer)
+    except Exception as error:
+        if tokenizer is ESTIMATE:
+            raise
+        _log.error("the configured tokenizer failed: %s", type(error).__name__)
+        degraded.append(Degradation(Stage.PACKING, None, DegradationReason.FAILED))
+        return pack(items, token_budget, rules)
 
 
 def _leg_scores(candidate: Candidate, query: _Query) -> tuple[LegScore, ...]:
