@@ -13,15 +13,20 @@ import typer
 
 from . import (
     audit,
+    consent,
+    export,
     health,
+    import_,
     keys,
     master_key,
     migrate,
     reindex,
     restore,
+    review,
     serve,
     settings,
     tenants,
+    undo,
     verify,
     version,
     views,
@@ -44,6 +49,11 @@ app.add_typer(settings.app)
 app.add_typer(views.app)
 app.add_typer(master_key.app)
 app.add_typer(reindex.app)
+app.add_typer(review.app)
+app.add_typer(consent.app)
+app.command("export")(export.export)
+app.command("import")(import_.import_)
+app.command("undo")(undo.undo)
 app.command("why")(why.why)
 app.add_typer(audit.app)
 app.command("verify")(verify.verify)

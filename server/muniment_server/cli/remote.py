@@ -12,8 +12,16 @@ import typer
 from .output import CommandError
 
 if TYPE_CHECKING:
-    from muniment_server._gen.muniment.v1 import audit_pb2_grpc, memory_service_pb2_grpc
+    from muniment_server._gen.muniment.v1 import (
+        audit_pb2_grpc,
+        memory_pb2,
+        memory_service_pb2_grpc,
+        review_pb2_grpc,
+        subject_pb2_grpc,
+    )
 
+Subject = Annotated[str, typer.Option(help="The subject.")]
+Space = Annotated[str, typer.Option(help="The space, instead of a subject.")]
 Target = Annotated[str, typer.Option(envvar="MUNIMENT_TARGET", help="Address and port of the server.")]
 Tenant = Annotated[str, typer.Option(envvar="MUNIMENT_TENANT", help="The tenant's name.")]
 Tls = Annotated[bool, typer.Option("--tls", help="Speak TLS, trusting what this machine trusts.")]
@@ -29,17 +37,30 @@ _TOKEN = re.compile(r"[\x21-\x7e]+")
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """Stubs of both services, and what every call of a command needs."""
+    """Stubs of the services, and what every call of a command needs."""
 
     memory: "memory_service_pb2_grpc.MemoryServiceStub"
     audit: "audit_pb2_grpc.AuditServiceStub"
+    review: "review_pb2_grpc.ReviewServiceStub"
+    subject: "subject_pb2_grpc.SubjectServiceStub"
     options: dict[str, Any]
     export_options: dict[str, Any]
 
 
+def owner(subject: str, space: str) -> "memory_pb2.Scope":
+    """The scope that one of two options names. Raises CommandError."""
+    from muniment_server._gen.muniment.v1 import memory_pb2
+
+    if bool(subject) == bool(space):
+        raise CommandError("Give --subject or --space, one of them.")
+    return memory_pb2.Scope(subject=subject) if subject else memory_pb2.Scope(space=space)
+
+
 @contextmanager
-def remote(target: str, tenant: str, tls: bool, ca_file: Path | None) -> Iterator[Remote]:
-    """A channel to a server; the API key comes from MUNIMENT_API_KEY.
+def remote(
+    target: str, tenant: str, tls: bool, ca_file: Path | None, permission: str = "audit"
+) -> Iterator[Remote]:
+    """A channel to a server; the API key comes from MUNIMENT_API_KEY and must have the permission.
 
     Errors of calls made inside become CommandErrors with reason and text of the server.
     """
@@ -47,17 +68,24 @@ def remote(target: str, tenant: str, tls: bool, ca_file: Path | None) -> Iterato
 
     import grpc
 
-    from muniment_server._gen.muniment.v1 import audit_pb2_grpc, memory_service_pb2_grpc
+    from muniment_server._gen.muniment.v1 import (
+        audit_pb2_grpc,
+        memory_service_pb2_grpc,
+        review_pb2_grpc,
+        subject_pb2_grpc,
+    )
 
     key = os.environ.get(_KEY, "").strip()
     if _TOKEN.fullmatch(key) is None:
-        raise CommandError(f"Set {_KEY} to an API key with the permission audit.")
+        raise CommandError(f"Set {_KEY} to an API key with the permission {permission}.")
     metadata = (("authorization", f"Bearer {key}"), ("muniment-tenant", tenant), ("muniment-client", "cli"))
     with _channel(target, tls, ca_file) as channel:
         try:
             yield Remote(
                 memory_service_pb2_grpc.MemoryServiceStub(channel),
                 audit_pb2_grpc.AuditServiceStub(channel),
+                review_pb2_grpc.ReviewServiceStub(channel),
+                subject_pb2_grpc.SubjectServiceStub(channel),
                 {"metadata": metadata, "timeout": _TIMEOUT},
                 {"metadata": metadata, "timeout": _EXPORT_TIMEOUT},
             )
