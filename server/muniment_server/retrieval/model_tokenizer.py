@@ -35,8 +35,8 @@ class ModelTokenizer:
         return len(self._tokenizer.encode(text, add_special_tokens=False).ids) if text else 0
 
     def least(self, content: str) -> int:
-        """No bound is known without counting, but no token of a usual model stands for 100 characters."""
-        return len(content) // 100
+        """One for each word: no usual model joins words that white space parts."""
+        return len(content.split())
 
 
 def load_tokenizer(path: Path | None) -> Tokenizer:
