@@ -5,6 +5,7 @@ from uuid import UUID
 
 from muniment_server.audit.events import AuditAction
 from muniment_server.domain.consent import Consent
+from muniment_server.domain.errors import PermissionDenied
 from muniment_server.domain.model import MemoryKind, Scope, SourceType
 from muniment_server.domain.plain_words import Holding, language_of, sentence, summary
 from muniment_server.identity.principal import CallContext
@@ -14,6 +15,7 @@ from .consent import read_consent
 from .consenting import default_consent
 from .scoping import bind_scope
 from .services import Services
+from .viewing import may_name, view_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +31,22 @@ class Described:
 async def describe(services: Services, context: CallContext, scope: Scope, language: str) -> Described:
     """What is stored of a subject. Raises PermissionDenied, IntegrityViolation."""
     bind_scope(context, scope)
+    view = await view_of(services, context, scope)
+    if view is not None and not may_name(view, scope.kind, scope.label):
+        raise PermissionDenied("space")
     key = await services.keys.tenant(context.tenant_id)
     scope_id = key.scope_id(int(scope.kind), scope.label)
     chosen = language_of(language)
     settings = await services.settings.of(context.tenant_id)
     async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
         consent = await read_consent(services, work, key, scope_id)
-        holdings = await _holdings(work, scope_id, context.principal.agent)
+        holdings = [
+            one
+            for one in await _holdings(work, scope_id, context.principal.agent)
+            if view is None
+            or (view.kinds is None or one.kind in view.kinds)
+            and (view.source_types is None or one.source_type in view.source_types)
+        ]
         await services.trail.record(
             work, key, context, AuditAction.DESCRIBE_SUBJECT, now=services.clock(), scope_id=scope_id
         )
