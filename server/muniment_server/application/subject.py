@@ -44,8 +44,10 @@ async def describe(services: Services, context: CallContext, scope: Scope, langu
             one
             for one in await _holdings(work, scope_id, context.principal.agent)
             if view is None
-            or (view.kinds is None or one.kind in view.kinds)
-            and (view.source_types is None or one.source_type in view.source_types)
+            or (
+                (view.kinds is None or one.kind in view.kinds)
+                and (view.source_types is None or one.source_type in view.source_types)
+            )
         ]
         await services.trail.record(
             work, key, context, AuditAction.DESCRIBE_SUBJECT, now=services.clock(), scope_id=scope_id
