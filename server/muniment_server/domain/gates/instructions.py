@@ -50,19 +50,59 @@ _ROLE_LINE = re.compile(
     r"|[^\n]{0,30}?(?:请|请立即|必须|立即)(?:执行|调用|转账|删除|忽略|输出|回答|批准)"
     r"|instruction|你|忽略|无视|從現在|从现在|必须|必須|请|請|不要|新的)"
 )
-_CALL = re.compile(
-    r"\b(?:call|invoke|execute|run|trigger|eval)\s+(?:the\s+)?`?[a-z_][a-z0-9_.]*\s?\([^()\n]{0,80}\)"
-    r"|(?:调用|調用|执行|執行|运行|運行)\s*`?[a-z_][a-z0-9_.]*\s?[(（]"
-    r'|["\'](?:tool_calls?|function_call|tool_use|tool_name)["\']\s*:'
-    r"|\bfunctions\.[a-z_]+\b|\b(?:wipe|drop|delete)_all\b|\bto=functions"
-    r"|\b(?:tool|function)[_ ]?calls?\s*[:=]|\bcall tool\b"
-    r"|(?:^|[.!?:;,\n]\s*|\bplease |\band |\bthen |\bnow )(?:call|invoke|execute|use|trigger|run)\s+"
-    r"(?:the\s+)?(?:tool\s+|function\s+)?"
-    r"`?(?:[a-z]+_)*(?:delete|wipe|drop|send|transfer|remove|purge|erase|grant|pay|exfiltrate)_[a-z_]+"
-    r"|(?:\b(?:run|execute|type|paste|enter)\b|执行|執行|运行|運行)[^\n]{0,40}?"
-    r"(?:\brm\s+-[rf]{1,2}\b|\b(?:curl|wget)\b[^\n|]{0,80}\|\s*(?:ba)?sh\b"
-    r"|\bdrop\s+(?:table|database)\b|\bmkfs\b|\bdel\s+/[fsq]\b|\bformat\s+c:)"
+# Each with words of which one must be in the text, since looking for those is a hundred times quicker.
+_CALLS = (
+    (
+        ("(", "（"),
+        re.compile(
+            r"\b(?:call|invoke|execute|run|trigger|eval)\s+(?:the\s+)?`?[a-z_][a-z0-9_.]*\s?\([^()\n]{0,80}\)"
+            r"|(?:调用|調用|执行|執行|运行|運行)\s*`?[a-z_][a-z0-9_.]*\s?[(（]"
+        ),
+    ),
+    (
+        ("tool", "function", "_all"),
+        re.compile(
+            r'["\'](?:tool_calls?|function_call|tool_use|tool_name)["\']\s*:|\bfunctions\.[a-z_]+\b'
+            r"|\b(?:wipe|drop|delete)_all\b|\bto=functions|\b(?:tool|function)[_ ]?calls?\s*[:=]"
+            r"|\bcall tool\b"
+        ),
+    ),
+    (
+        tuple(
+            f"{word}_"
+            for word in [
+                "delete",
+                "wipe",
+                "drop",
+                "send",
+                "transfer",
+                "remove",
+                "purge",
+                "erase",
+                "grant",
+                "pay",
+                "exfiltrate",
+            ]
+        ),
+        re.compile(
+            r"(?:^|[.!?:;,\n]\s*|\bplease |\band |\bthen |\bnow )(?:call|invoke|execute|use|trigger|run)\s+"
+            r"(?:the\s+)?(?:tool\s+|function\s+)?`?(?:[a-z]+_)*"
+            r"(?:delete|wipe|drop|send|transfer|remove|purge|erase|grant|pay|exfiltrate)_[a-z_]+"
+        ),
+    ),
+    (
+        ("rm -", "curl", "wget", "drop ", "mkfs", "del /", "format c"),
+        re.compile(
+            r"(?:\b(?:run|execute|type|paste|enter)\b|执行|執行|运行|運行)[^\n]{0,40}?"
+            r"(?:\brm\s+-[rf]{1,2}\b|\b(?:curl|wget)\b[^\n|]{0,80}\|\s*(?:ba)?sh\b|\bdrop\s+(?:table|database)\b"
+            r"|\bmkfs\b|\bdel\s+/[fsq]\b|\bformat\s+c:)"
+        ),
+    ),
 )
+_ROLES = (
+    "system", "assistant", "developer", "instruction", "im_", "tool", "function", "invoke", "memor", "sys",
+    "inst", "endoftext", "begin_of_text", "start_header", "eot_id", "系统", "系統", "管理员", "管理員",
+)  # fmt: skip
 _ONLY = re.compile(r"只(?:能|要|需|许)?(?:回答|回复|回覆|输出|说|說)\s*[\"'“「『《]")
 # Some programs put isolates around names that they copy; nobody but a deceiver reverses a text.
 _OVERRIDE = re.compile("[\u202d\u202e]")
@@ -88,10 +128,6 @@ def _joined(match: re.Match[str]) -> str:
     if len(parts) == 1 or any(len(_WORD.findall(part)) < 2 for part in parts):
         return "".join(_WORD.findall(match[0]))
     return " ".join("".join(_WORD.findall(part)) for part in parts)
-
-
-def _in_letters(text: str, table: dict[int, int]) -> str:
-    return _LEET.sub(lambda found: found[0].translate(table), text)
 
 
 def chinese_letters(text: str) -> str:
@@ -134,22 +170,15 @@ class InstructionGate:
 
     def _rules(self, statement: Statement) -> Iterator[tuple[str, bool]]:
         text = statement.folded.text
-        if (
-            "<" in text
-            or "[" in text
-            or "#" in text
-            or "【" in text
-            or "(" in text
-            or "（" in text
-            or "system" in text
-        ):
+        if any(word in text for word in _ROLES):
             for _ in _TAGS.finditer(text):
                 yield "ROLE_TAG", False
-        if ":" in text or ">" in text:
             for _ in _ROLE_LINE.finditer(text):
                 yield "ROLE_TAG", False
-        for _ in _CALL.finditer(text):
-            yield "TOOL_CALL", False
+        for needed, call in _CALLS:
+            if any(word in text for word in needed):
+                for _ in call.finditer(text):
+                    yield "TOOL_CALL", False
         if "只" in text and _ONLY.search(text):
             yield "STANDING_ORDER", False
         yield from self._wordings(text)
@@ -164,7 +193,7 @@ class InstructionGate:
             # Digits in the place of letters: "1gnore a11 previ0us rules".
             rules: dict[str, bool] = {}
             for table in (_LEET_LETTERS, _LEET_ONE):
-                rules |= dict(self._english(english_words(_in_letters(text, table))))
+                rules |= dict(self._english(english_words(text.translate(table))))
             yield from rules.items()
         if _HAN.search(text):
             letters = chinese_letters(text)
