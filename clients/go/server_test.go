@@ -225,14 +225,6 @@ func connectionOf(client *muniment.Client) string {
 	return text[:strings.Index(text, ",")]
 }
 
-// offered skips what the server does not offer.
-func offered(t *testing.T, err error) {
-	t.Helper()
-	if errors.Is(err, muniment.ErrUnimplemented) {
-		t.Skip(err)
-	}
-}
-
 func testConversation(t *testing.T, client *muniment.Client) {
 	ctx, scope := background(t), subjectOf(t)
 	scope.Session = proto.String("s-1")
@@ -240,7 +232,6 @@ func testConversation(t *testing.T, client *muniment.Client) {
 	response, err := client.Ingest(ctx, &pb.IngestRequest{
 		Scope: scope, Turns: []*pb.IngestTurn{turn}, Mode: pb.ExtractionMode_EXTRACTION_MODE_NONE,
 	})
-	offered(t, err)
 	if err != nil || len(response.GetTurns()) != 1 {
 		t.Fatal(response, err)
 	}
@@ -266,7 +257,6 @@ func testCorrections(t *testing.T, client *muniment.Client) {
 	written := check[*pb.WriteResponse](t)(client.Write(ctx, write(scope.GetSubject(), "Lives in Lyon.")))
 	id := written.GetResults()[0].GetMemory().GetMemoryId()
 	_, err := client.Retract(ctx, &pb.RetractRequest{MemoryId: id})
-	offered(t, err)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +276,6 @@ func testSubject(t *testing.T, client *muniment.Client) {
 	ctx, scope := background(t), subjectOf(t)
 	check[*pb.WriteResponse](t)(client.Write(ctx, write(scope.GetSubject(), "Lives in Lyon.")))
 	_, err := client.GetConsent(ctx, &pb.GetConsentRequest{Scope: scope})
-	offered(t, err)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +317,6 @@ func testReview(t *testing.T, client *muniment.Client) {
 	}))
 	count := 0
 	for review, err := range client.ListReviews(ctx, &pb.ListReviewsRequest{Scope: scope}) {
-		offered(t, err)
 		if err != nil {
 			t.Fatal(err)
 		}

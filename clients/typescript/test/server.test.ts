@@ -7,7 +7,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { after, before, type TestContext, test } from "node:test";
+import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 import {
   AlreadyExistsError,
@@ -28,7 +28,6 @@ import {
   subject,
   TurnRole,
   UnauthenticatedError,
-  UnimplementedError,
   VERSION,
   WriteOutcome,
 } from "../src/index.js";
@@ -93,19 +92,11 @@ const preference = (content: string, sourceType = SourceType.USER_STATED) => ({
 });
 const fact = (content: string) => ({ kind: MemoryKind.FACT, content });
 
-/** What the server does not offer is skipped. */
-function offered(name: string, run: (t: TestContext) => Promise<void>): void {
-  test(name, { skip: missing }, async (t) => {
-    try {
-      await run(t);
-    } catch (error) {
-      if (!(error instanceof UnimplementedError)) throw error;
-      t.skip(error.message);
-    }
-  });
+function served(name: string, run: () => Promise<void>): void {
+  test(name, { skip: missing }, run);
 }
 
-offered("a memory's life", async () => {
+served("a memory's life", async () => {
   const scope = someone();
   const written = await client.write({ scope, items: [preference("Drinks green tea, never coffee.")] });
   const tea = written.results[0]?.memory;
@@ -133,7 +124,7 @@ offered("a memory's life", async () => {
   await client.getErasure({ erasureId: erased.receipt?.erasureId ?? "" });
 });
 
-offered("errors", async () => {
+served("errors", async () => {
   const scope = someone();
   await assert.rejects(client.write({ scope, items: [fact("")] }), (error) => {
     assert.ok(error instanceof InvalidRequestError);
@@ -161,7 +152,7 @@ offered("errors", async () => {
   await other.close();
 });
 
-offered("a conversation", async () => {
+served("a conversation", async () => {
   const scope = { ...someone(), session: "s-1" };
   const mode = ExtractionMode.NONE;
   const turn = (number: bigint, content: string) => ({ number, role: TurnRole.USER, content });
@@ -174,7 +165,7 @@ offered("a conversation", async () => {
   assert.equal(streamed.turns.length, 3);
 });
 
-offered("corrections", async () => {
+served("corrections", async () => {
   const scope = someone();
   const written = await client.write({ scope, items: [fact("Lives in Lyon.")] });
   const memoryId = written.results[0]?.memory?.memoryId ?? "";
@@ -186,7 +177,7 @@ offered("corrections", async () => {
   assert.equal(undone.memories.length, 1);
 });
 
-offered("what a subject may ask for", async () => {
+served("what a subject may ask for", async () => {
   const scope = someone();
   await client.write({ scope, items: [fact("Lives in Lyon.")] });
   await client.getConsent({ scope });
@@ -202,7 +193,7 @@ offered("what a subject may ask for", async () => {
   assert.equal(decided.consent?.level, ConsentLevel.NONE);
 });
 
-offered("reviews", async () => {
+served("reviews", async () => {
   const scope = someone();
   const written = await client.write({
     scope,
@@ -219,7 +210,7 @@ offered("reviews", async () => {
   assert.equal(decided.memory?.state, MemoryState.ARCHIVED);
 });
 
-offered("lists, the audit trail and its export", async () => {
+served("lists, the audit trail and its export", async () => {
   const scope = someone();
   for (let i = 0; i < 5; i++) await client.write({ scope, items: [fact(`Fact ${i}.`)] });
   const listed = await client.listMemories({ scope, pageSize: 2 }).all();
@@ -232,7 +223,7 @@ offered("lists, the audit trail and its export", async () => {
   assert.equal(parts.at(-1), "trailer");
 });
 
-offered("the example of the README", async () => {
+served("the example of the README", async () => {
   const home = join(import.meta.dirname, "../..");
   const source = readFileSync(join(home, "examples/turn.ts"), "utf8");
   assert.ok(readFileSync(join(home, "README.md"), "utf8").includes(source), "the README shows another example");
