@@ -99,7 +99,6 @@ class IngestCalls:
             found = await extract_now(self._services, call, conversation, ingest_id)
         else:
             found = await get_ingest(self._services, call, ingest_id)
-        self._services.on_ingested(call.tenant_id)
         response.state = answers.number(found.state)
         response.fallback = answers.number(found.fallback)
         if mode is ExtractionMode.SYNC:

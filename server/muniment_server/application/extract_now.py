@@ -34,4 +34,6 @@ async def extract_now(
         if ran is Ran.NOTHING and not found.state.ended:
             # Somebody else is at it.
             await asyncio.sleep(min(_POLL_SECONDS, left))
+    # What is left is the worker's, who was not told before so that the two do not get in each other's way.
+    services.on_ingested(context.tenant_id)
     return found

@@ -131,6 +131,8 @@ async def _take_in(
         span.set(names.INGEST_ID, str(call.ingest_id))
         taken = await _attempts(call, items)
     services.on_recorded(context.tenant_id)
+    if command.mode is not ExtractionMode.SYNC:
+        services.on_ingested(context.tenant_id)
     return taken, call.conversation
 
 
