@@ -8,7 +8,15 @@ from uuid import uuid4
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
-from muniment_server._gen.muniment.v1 import audit_pb2, erasure_pb2, memory_service_pb2
+from muniment_server._gen.muniment.v1 import (
+    audit_pb2,
+    correction_pb2,
+    erasure_pb2,
+    memory_service_pb2,
+    review_pb2,
+    subject_pb2,
+)
+from muniment_server.interceptors.methods import METHODS
 from support.service import item, scope
 
 _ID = str(uuid4())
@@ -30,7 +38,27 @@ def valid_requests() -> dict[str, Message]:
         "Audit": memory_service_pb2.AuditRequest(),
         "GetRecall": audit_pb2.GetRecallRequest(recall_id=_ID),
         "ExportAudit": audit_pb2.ExportAuditRequest(),
+        "Restore": correction_pb2.RestoreRequest(memory_id=_ID),
+        "Retract": correction_pb2.RetractRequest(memory_id=_ID),
+        "UndoWrite": correction_pb2.UndoWriteRequest(write_request_id=_ID),
+        "ListReviews": review_pb2.ListReviewsRequest(scope=scope("u1")),
+        "DecideReview": review_pb2.DecideReviewRequest(
+            memory_id=_ID, decision=review_pb2.REVIEW_DECISION_APPROVE
+        ),
+        "SetConsent": subject_pb2.SetConsentRequest(scope=scope("u1"), level=subject_pb2.CONSENT_LEVEL_ALL),
+        "GetConsent": subject_pb2.GetConsentRequest(scope=scope("u1")),
+        "DescribeSubject": subject_pb2.DescribeSubjectRequest(scope=scope("u1")),
+        "ExportMemories": subject_pb2.ExportMemoriesRequest(scope=scope("u1")),
+        "ImportMemories": subject_pb2.ImportMemoriesRequest(
+            scope=scope("u1"), records=[subject_pb2.MemoryRecord(item=item("Likes tea"))]
+        ),
     }
+
+
+def path_of(method: str) -> str:
+    """The full path of a method, whose services are told apart by its name."""
+    (found,) = (name for name in METHODS if name.rpartition("/")[2] == method)
+    return f"/{found}"
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from google.protobuf import json_format
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.struct_pb2 import Struct
 
-from contract.requests import Field, fields, valid_requests
+from contract.requests import Field, fields, path_of, valid_requests
 from contract.stored import Stored, refused
 from muniment_server._gen.muniment.v1 import memory_pb2, memory_service_pb2
 from support.service import Caller, RunningService, item, reason, scope, violations
@@ -133,8 +133,7 @@ async def test_half_a_surrogate_pair_is_refused_in_every_string_and_poisons_noth
     await caller.write("u1", "Likes tea")
     before = stored.snapshot()
     for field in STRINGS:
-        service = "AuditService" if field.method in ("GetRecall", "ExportAudit") else "MemoryService"
-        send = shared.channel.unary_unary(f"/muniment.v1.{service}/{field.method}")
+        send = shared.channel.unary_unary(path_of(field.method))
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await send(_ill_formed(field), metadata=caller.metadata, timeout=10)
         assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT, field
@@ -149,8 +148,7 @@ async def test_half_a_surrogate_pair_is_refused_in_every_string_and_poisons_noth
 async def test_bytes_that_are_no_request_are_refused(
     shared: RunningService, caller: Caller, stored: Stored, method: str, raw: bytes
 ) -> None:
-    service = "AuditService" if method in ("GetRecall", "ExportAudit") else "MemoryService"
-    send = shared.channel.unary_unary(f"/muniment.v1.{service}/{method}")
+    send = shared.channel.unary_unary(path_of(method))
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await send(raw, metadata=caller.metadata, timeout=10)
     assert caught.value.code() is grpc.StatusCode.INVALID_ARGUMENT

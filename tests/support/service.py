@@ -75,12 +75,15 @@ class Caller:
         self.subject = subject_pb2_grpc.SubjectServiceStub(channel)
 
     async def call(self, method: str, request: Any, *, timeout: float = 30.0, **metadata: str) -> Any:
-        """Call an RPC of any service by its name; `metadata` is added."""
+        """Call an RPC of any service by its name; `metadata` is added. Of a stream: its messages in a list."""
         stub = next(
             each for each in (self.memory, self.audit, self.review, self.subject) if hasattr(each, method)
         )
         extra = tuple((name.replace("_", "-"), value) for name, value in metadata.items())
-        return await getattr(stub, method)(request, metadata=(*self.metadata, *extra), timeout=timeout)
+        made = getattr(stub, method)(request, metadata=(*self.metadata, *extra), timeout=timeout)
+        if isinstance(made, grpc.aio.UnaryStreamCall):
+            return [message async for message in made]
+        return await made
 
     async def write(
         self, subject: str, *items: str | write_pb2.WriteItem, request_id: str = "", **narrowing: str

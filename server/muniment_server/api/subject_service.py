@@ -32,7 +32,6 @@ class SubjectService(subject_pb2_grpc.SubjectServiceServicer):
         self, request: subject_pb2.SetConsentRequest, context: _Context
     ) -> subject_pb2.SetConsentResponse:
         """See the contract."""
-        convert.require_understood(request, "request")
         session = request.forget_session if request.HasField("forget_session") else None
         convert.plain_text(session, "forget_session")
         command = ConsentCommand(
