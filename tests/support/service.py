@@ -75,7 +75,7 @@ class Caller:
         self.subject = subject_pb2_grpc.SubjectServiceStub(channel)
 
     async def call(self, method: str, request: Any, *, timeout: float = 30.0, **metadata: str) -> Any:
-        """Call an RPC of any service by its name; `metadata` is added. Of a stream: its messages in a list."""
+        """Call an RPC of any service by its name, with `metadata` added; of a stream, all its messages."""
         stub = next(
             each for each in (self.memory, self.audit, self.review, self.subject) if hasattr(each, method)
         )
