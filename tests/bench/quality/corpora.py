@@ -140,7 +140,11 @@ def _person(found: dict[tuple[str, str], Conversation], language: str, user: str
 
 def _memorybank_items(path: Path, language: str, found: dict[tuple[str, str], Conversation]) -> None:
     places: dict[tuple[str, str], int] = {}
+    # A folder may hold a whole set and a part of it.
+    known = {turn.turn_id for conversation in found.values() for turn in conversation.turns}
     for one in _lines(path):
+        if one["item"] in known:
+            continue
         user, day = str(one["user"]), str(one.get("date") or "")
         conversation = _person(found, language, user)
         places[user, day] = places.get((user, day), 0) + 1
@@ -157,8 +161,9 @@ def _memorybank_items(path: Path, language: str, found: dict[tuple[str, str], Co
 
 
 def _memorybank_questions(path: Path, language: str, found: dict[tuple[str, str], Conversation]) -> None:
+    known = {question.question_id for conversation in found.values() for question in conversation.questions}
     for one in _lines(path):
-        if not one["gold"]:
+        if not one["gold"] or one["qid"] in known:
             continue
         also: dict[str, list[str]] = {}
         _, _, tail = str(one.get("note") or "").partition("alt:")
