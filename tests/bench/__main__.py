@@ -9,6 +9,7 @@ same RPCs with a connection of its own: same database, same role, same transacti
 | Recall with a given vector | its SQL statement, and an empty RPC | at most 1.5 |
 | Write of one, with a given vector | the INSERTs, and an empty RPC | at most 2 |
 | Write of a hundred, with given vectors | the INSERTs, and an empty RPC | at most 2 |
+| All gates together, 200 characters, in this process | | at most 1 ms |
 """
 
 import argparse
@@ -33,6 +34,7 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from bench import gates
 from bench.bare import BareInserts, bare_recall, fill_tenant, owner_connection
 from bench.measure import Timing, in_turns
 from muniment_server._gen.muniment.v1 import (
@@ -251,7 +253,8 @@ def main() -> int:
         if os.geteuid() == 0:
             Path(folder).chmod(0o711)
         met = asyncio.run(measure(Console(), Path(folder) / "home", options.rounds, options.tenant))
-    return 0 if met else 1
+    cheap = gates.main() == 0
+    return 0 if met and cheap else 1
 
 
 if __name__ == "__main__":
