@@ -13,6 +13,7 @@ from muniment_server._gen.muniment.v1 import (
     ingest_pb2,
     memory_pb2,
     memory_service_pb2,
+    subject_pb2,
 )
 from muniment_server.domain.model import SourceType, TrustLevel
 from support.conversations import (
@@ -40,7 +41,8 @@ PREFERENCE = memory_pb2.MEMORY_KIND_PREFERENCE
 DONE = ingest_pb2.INGEST_STATE_DONE
 STORED = ingest_pb2.INGEST_STATE_STORED
 IN_QUEUE = ingest_pb2.INGEST_STATE_QUEUED
-CREATED = 1
+REFUSED = ingest_pb2.INGEST_STATE_REFUSED
+CREATED, DROPPED = 1, 7
 
 
 async def finished(caller: Caller, ingest_id: str) -> ingest_pb2.GetIngestResponse:
@@ -458,3 +460,35 @@ async def test_the_trail_tells_of_the_turns_and_of_what_became_of_them(
     assert [(one["state"], one["extractor"]) for one in events] == [(IN_QUEUE, 0), (DONE, 1)]
     assert {one["ingest_id"] for one in events} == {answer.ingest_id}
     assert await findings(shared, caller.tenant) == []
+
+
+async def test_nothing_is_kept_of_a_subject_who_does_not_consent(caller: Caller, stored: Stored) -> None:
+    await _decide(caller, level=subject_pb2.CONSENT_LEVEL_NONE)
+    answer = await ingest(caller, "u1", ["I live in Bergen.", "I like tea."])
+    assert answer.state == REFUSED
+    assert [(one.memory_id, one.outcome) for one in answer.turns] == [("", DROPPED)] * 2
+    assert (await progress(caller, answer.ingest_id)).state == REFUSED
+    assert (stored.count("memory"), stored.count("ingest_turn"), stored.count("ingest_session")) == (0, 0, 0)
+    # What was refused is taken in once the subject allows it.
+    await _decide(caller, level=subject_pb2.CONSENT_LEVEL_ALL)
+    assert len(made(await ingest(caller, "u1", ["I live in Bergen.", "I like tea."]))) == 2
+
+
+async def test_a_session_that_is_not_to_be_remembered_is_not(caller: Caller, stored: Stored) -> None:
+    await _decide(caller, forget_session="s1")
+    assert (await ingest(caller, "u1", ["I live in Bergen."])).state == REFUSED
+    assert (await ingest(caller, "u1", ["I live in Bergen."], session="s2")).state == DONE
+
+
+async def test_consent_that_is_withdrawn_holds_for_what_waits(caller: Caller, stored: Stored) -> None:
+    answer = await ingest(caller, "u1", ["I live in Bergen."], mode=QUEUED)
+    await _decide(caller, level=subject_pb2.CONSENT_LEVEL_NONE)
+    await ingest(caller, "u1", [], mode=QUEUED, end_session=True)
+    found = await finished(caller, answer.ingest_id)
+    assert made(found) == [("DROPPED", "rules/place")]
+    assert found.extracted[0].result.rule == "CONSENT_NONE"
+    assert stored.count("memory", "kind <> 7") == 0
+
+
+async def _decide(caller: Caller, **fields: Any) -> None:
+    await caller.call("SetConsent", subject_pb2.SetConsentRequest(scope=scope("u1"), **fields))

@@ -236,7 +236,7 @@ class Ingest(Section):
     """How conversations are taken in."""
 
     extractor: Literal["rules", "llm", "hybrid"] | None = None
-    """Who makes memories of turns where a request does not say; null: the best one that is configured."""
+    """Who makes memories of turns where a request does not say; null: the rules."""
     quiet_seconds: Annotated[float, Field(ge=1, le=86_400)] = 300.0
     """Seconds without a new turn after which a session's extraction begins by itself."""
     turn_days: Annotated[float, Field(ge=0.01, le=3_650)] = 30.0
