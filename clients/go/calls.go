@@ -188,6 +188,10 @@ func unary[Q, R proto.Message](
 		}
 		failure := toError(err, trailers, span.traceID(), requestID(request))
 		if !pause(ctx, failure, round) {
+			if ctx.Err() != nil {
+				// Ended while waiting: that is the reason, not what was waited for.
+				failure = toError(ctx.Err(), nil, span.traceID(), requestID(request))
+			}
 			return response, recorded, failure
 		}
 	}

@@ -58,6 +58,8 @@ func Connect(target string, options ...Option) (*Client, error) {
 		grpc.WithTransportCredentials(transport),
 		grpc.WithUserAgent(clientName),
 		grpc.WithDefaultServiceConfig(serviceConfig),
+		// What repeats calls is the contract's, not whoever's DNS records say.
+		grpc.WithDisableServiceConfig(),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 5 * time.Second}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 60 * time.Second, Timeout: 20 * time.Second}),
 	}, made.settings.dialOptions...)

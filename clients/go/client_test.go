@@ -309,6 +309,20 @@ func TestRetryInfoIsWaitedFor(t *testing.T) {
 	}
 }
 
+func TestCancellationEndsTheWait(t *testing.T) {
+	p := newPeer(t)
+	later := fail(codes.Unavailable, "SHUTTING_DOWN", retryInfo(30*time.Second))
+	later.trailers.Set("grpc-retry-pushback-ms", "-1")
+	p.on("Erase", later)
+	client := connect(t, p, muniment.WithDeadlines(muniment.Deadlines{Erase: time.Minute}))
+	ctx, cancel := context.WithCancel(background(t))
+	time.AfterFunc(50*time.Millisecond, cancel)
+	started := time.Now()
+	if _, err := client.Erase(ctx, &pb.EraseRequest{}); !errors.Is(err, context.Canceled) || time.Since(started) > 5*time.Second {
+		t.Error(err)
+	}
+}
+
 func TestGoAwayAndReconnect(t *testing.T) {
 	p := newPeer(t)
 	hold := make(chan struct{})

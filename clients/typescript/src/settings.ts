@@ -128,6 +128,8 @@ export function complete(given: ConnectOptions): Settings {
     options: {
       "grpc.primary_user_agent": CLIENT_NAME,
       "grpc.service_config": JSON.stringify(serviceConfig),
+      // What repeats calls is the contract's, not whoever's DNS records say.
+      "grpc.service_config_disable_resolution": 1,
       "grpc.enable_retries": 1,
       // A server that restarts is back within the first retries, not after a second.
       "grpc.initial_reconnect_backoff_ms": 100,

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
-import { status } from "@grpc/grpc-js";
+import { ServerCredentials, status } from "@grpc/grpc-js";
 import { BadRequestSchema, ErrorInfoSchema } from "../src/gen/google/rpc/error_details_pb.js";
 import {
   AlreadyExistsError,
@@ -27,6 +30,7 @@ import {
   RecallResponseSchema,
   StreamIngestResponseSchema,
   subject,
+  type TLSOptions,
   UnavailableError,
   VERSION,
   type WriteRequest,
@@ -89,6 +93,44 @@ test("metadata of every call", async (t) => {
   assert.deepEqual(first?.get("muniment-client"), [`bot/1 (muniment-typescript/${VERSION})`]);
   assert.match(String(first?.get("user-agent")[0]), /^muniment-typescript\//);
   assert.deepEqual(third?.get("authorization"), ["Bearer jwt-2"]);
+});
+
+// Certificates are made by the Python of this tree: Node.js cannot.
+const python = join(import.meta.dirname, "../../../..", ".venv/bin/python");
+const CERTIFICATE = `
+import datetime, ipaddress, sys
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+key = ec.generate_private_key(ec.SECP256R1())
+name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
+now = datetime.datetime.now(datetime.timezone.utc)
+day = datetime.timedelta(days=1)
+names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+made = (x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+        .serial_number(1).not_valid_before(now - day).not_valid_after(now + day)
+        .add_extension(names, False).add_extension(x509.BasicConstraints(True, None), True)
+        .sign(key, hashes.SHA256()))
+pem = serialization.Encoding.PEM
+private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+sys.stdout.write(made.public_bytes(pem).decode() + "|" + private.decode())
+`;
+
+test("TLS and mutual TLS", { skip: !existsSync(python) && "no Python: make install" }, async (t) => {
+  const [certificate = "", privateKey = ""] = execFileSync(python, ["-c", CERTIFICATE], {
+    encoding: "utf8",
+  }).split("|");
+  const [cert, key] = [Buffer.from(certificate), Buffer.from(privateKey)];
+  const credentials = ServerCredentials.createSsl(cert, [{ cert_chain: cert, private_key: key }], true);
+  const p = await peer(t, credentials);
+  p.on("GetConsent", { messages: [create(GetConsentResponseSchema)] });
+  const ask = (tls: TLSOptions) => clientOf(t, p, { tls }).getConsent({}, { timeoutMs: 2_000 });
+  await ask({ rootCertificates: cert, certificate: cert, privateKey: key });
+  assert.equal(p.received("GetConsent").length, 1);
+  await assert.rejects(ask({ rootCertificates: cert }), MunimentError, "served without a client certificate");
+  await assert.rejects(ask({ certificate: cert, privateKey: key }), MunimentError, "an unknown authority");
+  assert.equal(p.received("GetConsent").length, 1);
+  assert.throws(() => clientOf(t, p, { tls: { certificate: cert } }), TypeError);
 });
 
 test("a request id is filled in, and the request left alone", async (t) => {
@@ -242,6 +284,15 @@ test("RetryInfo is waited for", async (t) => {
   p.on("Recall", fail(status.UNAVAILABLE, "SHUTTING_DOWN", { retryMs: 60_000, pushback: "-1" }));
   await assert.rejects(client.recall({}), UnavailableError);
   assert.equal(p.received("Recall").length, 1);
+});
+
+test("cancellation ends the wait", async (t) => {
+  const p = await peer(t);
+  p.on("Erase", fail(status.UNAVAILABLE, "SHUTTING_DOWN", { retryMs: 20_000, pushback: "-1" }));
+  const client = clientOf(t, p, { deadlines: { erase: 60_000 } });
+  const started = performance.now();
+  await assert.rejects(client.erase({}, { signal: AbortSignal.timeout(50) }), CancelledError);
+  assert.ok(performance.now() - started < 5_000);
 });
 
 test("GOAWAY and reconnect", async (t) => {
