@@ -41,7 +41,7 @@ type IngestStream struct {
 // one answer at the end. Each is stored when it arrives. It is not repeated: after an error repeat all of it,
 // which does no harm, since each turn is taken in once.
 //
-// The context, or else the deadline for streams, covers the whole conversation.
+// The context, or else the deadline for exports, covers the whole conversation.
 func (c *Client) StreamIngest(ctx context.Context, options ...CallOption) (*IngestStream, error) {
 	if err := c.activity.begin(); err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ const (
 	deadlineSupersede
 	deadlineErase
 	deadlineIngest
-	deadlineStream
+	deadlineExport
 )
 
 // method is a method of the contract.
@@ -46,20 +46,20 @@ var (
 	methodListMemories    = &method{memoryService + "ListMemories", deadlineOther, ""}
 	methodReportUse       = &method{memoryService + "ReportUse", deadlineOther, ""}
 	methodIngest          = &method{memoryService + "Ingest", deadlineIngest, "upsert_memory"}
-	methodStreamIngest    = &method{memoryService + "StreamIngest", deadlineStream, "upsert_memory"}
+	methodStreamIngest    = &method{memoryService + "StreamIngest", deadlineExport, "upsert_memory"}
 	methodGetIngest       = &method{memoryService + "GetIngest", deadlineOther, ""}
 	methodRestore         = &method{memoryService + "Restore", deadlineSupersede, "update_memory"}
 	methodRetract         = &method{memoryService + "Retract", deadlineSupersede, "update_memory"}
 	methodUndoWrite       = &method{memoryService + "UndoWrite", deadlineSupersede, "update_memory"}
 	methodAudit           = &method{memoryService + "Audit", deadlineOther, ""}
 	methodGetRecall       = &method{auditService + "GetRecall", deadlineOther, ""}
-	methodExportAudit     = &method{auditService + "ExportAudit", deadlineStream, ""}
+	methodExportAudit     = &method{auditService + "ExportAudit", deadlineExport, ""}
 	methodListReviews     = &method{reviewService + "ListReviews", deadlineOther, ""}
 	methodDecideReview    = &method{reviewService + "DecideReview", deadlineSupersede, "update_memory"}
 	methodSetConsent      = &method{subjectService + "SetConsent", deadlineErase, ""}
 	methodGetConsent      = &method{subjectService + "GetConsent", deadlineOther, ""}
 	methodDescribeSubject = &method{subjectService + "DescribeSubject", deadlineOther, ""}
-	methodExportMemories  = &method{subjectService + "ExportMemories", deadlineStream, ""}
+	methodExportMemories  = &method{subjectService + "ExportMemories", deadlineExport, ""}
 	methodImportMemories  = &method{subjectService + "ImportMemories", deadlineIngest, "upsert_memory"}
 )
 

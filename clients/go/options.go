@@ -41,12 +41,12 @@ type Deadlines struct {
 	Supersede time.Duration // 5 s; Restore, Retract, UndoWrite and DecideReview, too
 	Erase     time.Duration // 30 s; SetConsent, too
 	Ingest    time.Duration // 30 s; ImportMemories, too
-	Stream    time.Duration // 600 s, for a whole export or a whole StreamIngest
+	Export    time.Duration // 600 s, for a whole export or a whole StreamIngest
 	Other     time.Duration // 5 s
 }
 
 func (d Deadlines) of(kind deadlineKind) time.Duration {
-	return [...]time.Duration{d.Other, d.Recall, d.Write, d.Supersede, d.Erase, d.Ingest, d.Stream}[kind]
+	return [...]time.Duration{d.Other, d.Recall, d.Write, d.Supersede, d.Erase, d.Ingest, d.Export}[kind]
 }
 
 func (d Deadlines) complete() (Deadlines, error) {
@@ -59,7 +59,7 @@ func (d Deadlines) complete() (Deadlines, error) {
 		{&d.Supersede, 5 * time.Second},
 		{&d.Erase, 30 * time.Second},
 		{&d.Ingest, 30 * time.Second},
-		{&d.Stream, 600 * time.Second},
+		{&d.Export, 600 * time.Second},
 		{&d.Other, 5 * time.Second},
 	} {
 		if *each.value < 0 {

@@ -128,7 +128,7 @@ export const rpcs = {
   ingest: rpc(memory.ingest, "ingest", "upsert_memory", {
     request: (message: IngestRequest) => ({ ...narrowing(message.scope), ...count(message.turns.length) }),
   }),
-  streamIngest: rpc(memory.streamIngest, "stream", "upsert_memory"),
+  streamIngest: rpc(memory.streamIngest, "export", "upsert_memory"),
   getIngest: rpc(memory.getIngest),
   restore: rpc(memory.restore, "supersede", "update_memory", oneMemory),
   retract: rpc(memory.retract, "supersede", "update_memory", oneMemory),
@@ -137,13 +137,13 @@ export const rpcs = {
   }),
   audit: rpc(memory.audit),
   getRecall: rpc(audit.getRecall),
-  exportAudit: rpc(audit.exportAudit, "stream"),
+  exportAudit: rpc(audit.exportAudit, "export"),
   listReviews: rpc(review.listReviews),
   decideReview: rpc(review.decideReview, "supersede", "update_memory", oneMemory),
   setConsent: rpc(subject.setConsent, "erase"),
   getConsent: rpc(subject.getConsent),
   describeSubject: rpc(subject.describeSubject),
-  exportMemories: rpc(subject.exportMemories, "stream"),
+  exportMemories: rpc(subject.exportMemories, "export"),
   importMemories: rpc(subject.importMemories, "ingest", "upsert_memory", {
     request: (message: ImportMemoriesRequest) => ({
       ...narrowing(message.scope),

@@ -42,7 +42,7 @@ export interface Deadlines {
   /** 30 s; importMemories, too. */
   ingest: number;
   /** 600 s, for a whole export or a whole streamIngest. */
-  stream: number;
+  export: number;
   /** 5 s. */
   other: number;
 }
@@ -53,7 +53,7 @@ const DEADLINES: Deadlines = {
   supersede: 5_000,
   erase: 30_000,
   ingest: 30_000,
-  stream: 600_000,
+  export: 600_000,
   other: 5_000,
 };
 
