@@ -32,6 +32,7 @@ _EXPLANATIONS = {
     "EXFILTRATION": _SUSPICIOUS,
     "STANDING_ORDER": _SUSPICIOUS,
     "CONCEALMENT": _SUSPICIOUS,
+    "TRIGGER": _SUSPICIOUS,
     "HIDDEN_TEXT": "The text holds characters that nobody sees, so a person decides.",
     "BIDI_CONTROL": "The text holds characters that reverse its order, so a person decides.",
     "INVISIBLE_CHARACTERS": "The text holds invisible characters inside words, so a person decides.",

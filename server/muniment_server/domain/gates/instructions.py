@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from muniment_server.domain.model import TrustLevel
 
 from .base import Finding, GateResult, Statement, Verdict
+from .combinations import combined
 from .folding import word_set
 from .policy import GatePolicy
 from .wording_en import ENGLISH
@@ -211,6 +212,8 @@ class InstructionGate:
                 continue
             if wording.pattern.search(words):
                 yield wording.rule, wording.weak
+        for rule in combined(words):
+            yield rule, False
 
     def _characters(self, statement: Statement) -> Iterator[tuple[str, bool]]:
         content = statement.content

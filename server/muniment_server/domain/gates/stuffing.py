@@ -6,7 +6,7 @@ different tokens in a moving window, and at how much of the whole the commonest 
 """
 
 import re
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -25,6 +25,7 @@ _COMMON = word_set(
     " you i my his her their our not no but so if then than will would can la le de et und der die das"
 )
 _WINDOW = 24
+_STEP = 4
 _DIFFERENT = 0.42
 """Share of different tokens in a window; below it the window is padding."""
 _SHORT = 8
@@ -93,16 +94,7 @@ def is_stuffed(found: list[str]) -> bool:
         return True
     if len(found) - len(whole) < (1 - _DIFFERENT) * _WINDOW:
         return False
-    window: deque[str] = deque()
-    inside: Counter[str] = Counter()
-    for token in found:
-        window.append(token)
-        inside[token] += 1
-        if len(window) > _WINDOW:
-            gone = window.popleft()
-            inside[gone] -= 1
-            if not inside[gone]:
-                del inside[gone]
-        if len(window) == _WINDOW and len(inside) <= _DIFFERENT * _WINDOW:
-            return True
-    return False
+    return any(
+        len(set(found[start : start + _WINDOW])) <= _DIFFERENT * _WINDOW
+        for start in range(0, len(found) - _WINDOW + 1, _STEP)
+    )
