@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Generic, Protocol, TypeVar
 
-from muniment_server.domain.model import Revision, TrustLevel
+from muniment_server.domain.model import MemoryKind, Revision, TrustLevel
 
 
 class Found(Protocol):
@@ -57,8 +57,14 @@ def choose(ranked: Sequence[tuple[C, T]], limit: int, source_share: float) -> Ch
 
 
 def source_of(revision: Revision) -> str | None:
-    """The source that a memory counts for, or None for one that is no bounded source."""
+    """The source that a memory counts for, or None for one that is no bounded source.
+
+    A turn of MEDIUM trust is what an agent said itself: the conversation that its `source_ref` may name is
+    no document that could be stuffed.
+    """
     if revision.trust >= TrustLevel.HIGH:
+        return None
+    if revision.kind is MemoryKind.TURN and revision.trust is TrustLevel.MEDIUM:
         return None
     if revision.source_ref:
         return f"ref {revision.source_ref}"
