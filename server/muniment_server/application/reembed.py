@@ -52,6 +52,8 @@ _PAGE = 32
 _SCOPES = 200
 _PATIENCE = 60.0
 _SWEEP_SECONDS = 30.0
+_CHANGE_SECONDS = 5.0
+"""How soon a process looks again at a change that another one works on, in case that one is gone."""
 _SOON = 0.05
 _LOOK_SECONDS = 5.0
 """How long a scope is looked at again that had nothing to do yet: its write may not be committed."""
@@ -97,6 +99,7 @@ class Reembedder:
     _task: asyncio.Task[None] | None = None
     _swept: float = float("-inf")
     _held: float = float("-inf")
+    _patience: float = _SWEEP_SECONDS
     _probes: int = 0
 
     def note(self, tenant_id: UUID, scope_id: UUID, count: int) -> None:
@@ -133,7 +136,7 @@ class Reembedder:
                 _log.warning("vectors could not be made: %s", type(error).__name__)
                 busy, pause = True, min(pause * 2, _MOST_PAUSE)
             with suppress(TimeoutError):
-                async with asyncio.timeout(pause if busy else _SWEEP_SECONDS):
+                async with asyncio.timeout(pause if busy else self._patience):
                     await self._wake.wait()
             self._wake.clear()
             if pause > _SOON:
@@ -149,7 +152,9 @@ class Reembedder:
         if loop.time() - self._swept >= _SWEEP_SECONDS:
             self._swept = loop.time()
             await self._sweep(self.services.models.current)
-        for change in await open_changes(self.maintenance):
+        changes = await open_changes(self.maintenance)
+        self._patience = _CHANGE_SECONDS if changes else _SWEEP_SECONDS
+        for change in changes:
             busy |= await self._carry_on(change)
         return busy
 
@@ -330,6 +335,7 @@ class Reembedder:
             return
         # Whoever did not see the change yet had begun before it did: wait until all of those are over.
         _, bound = await transactions(self.maintenance)
+        _log.info("giving every memory a vector of the embedding model %s", live.model.name)
         while True:
             oldest, _ = await transactions(self.maintenance)
             done = Filled()
