@@ -41,7 +41,8 @@ class ModelKeeper:
         self._wake.set()
 
     async def start(self) -> None:
-        """Begin to look."""
+        """Look once, and begin to look again and again."""
+        await self.refresh()
         self._task = asyncio.create_task(self._run(), name="muniment-models")
 
     async def stop(self) -> None:
@@ -72,6 +73,7 @@ class ModelKeeper:
             rows = await models_in_use(self._database)
             in_use = next(row for row in rows if row.in_use)
             wanted = next((row for row in rows if row.reindex_id is not None and not row.in_use), None)
+            self._models.oldest_analyzer = in_use.analyzer
             await self._use(in_use)
             await self._expect(wanted)
 

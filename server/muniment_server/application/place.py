@@ -9,7 +9,7 @@ from uuid import UUID
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.domain.errors import IntegrityViolation, SlotConflict
 from muniment_server.domain.model import MemoryState, Revision
-from muniment_server.retrieval.indexing import index_terms
+from muniment_server.retrieval.versions import index_terms_of
 from muniment_server.storage.corrections import correction_line
 from muniment_server.storage.database import UnitOfWork
 from muniment_server.storage.memories import lock_memory, write_candidates
@@ -116,6 +116,6 @@ async def frequencies_of(key: ScopeKey, revision: Revision) -> Mapping[int, int]
 
 def _frequencies(key: ScopeKey, revision: Revision) -> Mapping[int, int]:
     content = open_content(key, revision)
-    terms = index_terms(content.text, content.speaker).frequencies
+    terms = index_terms_of(revision.analyzer, content.text, content.speaker).frequencies
     derived = dict(zip(key.token_hashes(list(terms)), terms.values(), strict=True))
     return {token: derived.get(token, 1) for token in revision.tokens}

@@ -33,7 +33,7 @@ from muniment_server.domain.statement import check_text
 from muniment_server.embedding.errors import EmbeddingError
 from muniment_server.embedding.live import LiveModel
 from muniment_server.identity.principal import CallContext
-from muniment_server.retrieval.analysis import Analyzer
+from muniment_server.retrieval.versions import query_terms
 from muniment_server.storage.database import UnitOfWork
 from muniment_server.storage.memories import read_scopes
 from muniment_server.storage.recall import RECALL_SETTINGS, Candidate, RecallRows
@@ -62,7 +62,6 @@ from .views import to_memory, weight
 
 _log = logging.getLogger("muniment.recall")
 
-_analyzer = Analyzer()
 DEFAULT_LIMIT = 10
 MAX_ANSWER_BYTES = 3_500_000
 TOKENIZER = ESTIMATE.name
@@ -233,7 +232,7 @@ async def recall(services: Services, context: CallContext, command: RecallComman
             key = await reading_key(services.keys, context.tenant_id, scope_id, epoch)
             if key is None:
                 key = await _only_key(services, context, scope_id)
-            query = _aim(live, command, key, embedded)
+            query = _aim(live, command, key, embedded, services.models.oldest_analyzer)
             try:
                 answer = await _answer(services, context, command, tenant_key, key, scope_id, query)
                 break
@@ -351,12 +350,13 @@ def _aim(
     command: RecallCommand,
     key: ScopeKey | None,
     embedded: tuple[HalfVector | None, list[Degradation]],
+    oldest_analyzer: int,
 ) -> _Query:
     vector, degraded = embedded
     query = _Query(live, vector=vector, degraded=list(degraded))
     if key is not None and RetrievalLeg.LEXICAL in command.legs and command.query:
         try:
-            query.tokens = key.token_hashes(_analyzer.analyze_query(command.query))
+            query.tokens = key.token_hashes(query_terms(command.query, oldest_analyzer))
         except Exception as error:  # the other legs answer, if there is one
             if vector is None:
                 raise

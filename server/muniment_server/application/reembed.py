@@ -19,6 +19,7 @@ from muniment_server.embedding.base import passage_text
 from muniment_server.embedding.cache import Embedded
 from muniment_server.embedding.errors import EmbedderUnavailable, EmbeddingError
 from muniment_server.embedding.live import LiveModel
+from muniment_server.retrieval.analysis import ANALYZER_VERSION
 from muniment_server.storage.database import Database
 from muniment_server.storage.embeddings import (
     EmbeddingRow,
@@ -35,12 +36,14 @@ from muniment_server.storage.reindexing import (
     filled,
     lease,
     open_changes,
+    settle_analyzer,
     switch,
     transactions,
 )
 from muniment_server.storage.verification import scopes as scope_page
 
 from .models import ModelKeeper
+from .reanalyse import reanalyse_scope
 from .scoping import reading_key, scope_number
 from .sealing import embedding_row, is_genuine, open_content
 from .services import Services
@@ -100,6 +103,7 @@ class Reembedder:
     _swept: float = float("-inf")
     _held: float = float("-inf")
     _patience: float = _SWEEP_SECONDS
+    _settled: int = 0
     _probes: int = 0
 
     def note(self, tenant_id: UUID, scope_id: UUID, count: int) -> None:
@@ -156,7 +160,26 @@ class Reembedder:
         self._patience = _CHANGE_SECONDS if changes else _SWEEP_SECONDS
         for change in changes:
             busy |= await self._carry_on(change)
-        return busy
+        return busy | await self._analyse()
+
+    # --- another version of the analysis ------------------------------------------------------------
+
+    async def _analyse(self) -> bool:
+        """Derive terms anew that older versions of the analysis made, until there are none."""
+        if self.maintenance is None or self.services.models.oldest_analyzer >= ANALYZER_VERSION:
+            return False
+        oldest, bound = await transactions(self.maintenance)
+        # What a transaction writes that had begun before the first look is not overlooked.
+        self._settled = self._settled or bound
+        done = 0
+        async for tenant_id, scope_id, _ in self._scopes():
+            done += await reanalyse_scope(self.services, tenant_id, scope_id)
+        if done or oldest < self._settled:
+            return True
+        await settle_analyzer(self.maintenance, ANALYZER_VERSION)
+        await self.keeper.refresh()
+        _log.info("every memory is analysed by version %d", ANALYZER_VERSION)
+        return False
 
     # --- what waits ---------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from muniment_server.storage.memories import (
     change_memory,
     index_tokens,
     insert_memories,
+    replace_analysis,
     unindex_tokens,
     update_scope,
 )
@@ -219,6 +220,26 @@ class ScopeChange:
         self._live_count += len(raised)
         self._live_terms += sum(revision.term_count for revision in raised)
         return made
+
+    async def reanalyse(
+        self, work: UnitOfWork, derived: Sequence[tuple[Revision, Revision, Mapping[int, int]]]
+    ) -> None:
+        """Queue new terms of memories (before, after, token hash → frequency); revisions stay the same."""
+        pairs = [
+            (before, sealed(self.key, self._tenant_id, after), terms) for before, after, terms in derived
+        ]
+        live = [(before, after, terms) for before, after, terms in pairs if after.state is MemoryState.ACTIVE]
+        await unindex_tokens(work, self.scope.scope_no, [before for before, _, _ in live])
+        for before, after, _ in pairs:
+            await replace_analysis(work, after)
+            self._digest = self._digest.remove(current_element(self.key, before.seal))
+            self._digest = self._digest.add(current_element(self.key, after.seal))
+        await index_tokens(
+            work,
+            self.scope.scope_no,
+            [(after.doc_no, terms, after.term_count) for _, after, terms in live],
+        )
+        self._live_terms += sum(after.term_count - before.term_count for before, after, _ in live)
 
     async def embed(
         self, work: UnitOfWork, vectors: Sequence[tuple[Revision, Sequence[ModelVector]]]

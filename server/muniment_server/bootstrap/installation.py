@@ -20,6 +20,7 @@ from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.model import SourceType, TrustLevel
 from muniment_server.identity import api_key
 from muniment_server.identity.principal import Permission
+from muniment_server.retrieval.analysis import ANALYZER_VERSION
 from muniment_server.storage import admin, migrate, roles
 from muniment_server.storage.roles import APP, MAINTENANCE, OWNER
 
@@ -112,7 +113,7 @@ def migrate_blocking(
         if not login.privileged:
             roles.check_extension(connection)
             applied = tuple(migrate.migrate(connection))
-        return applied, admin.ensure_instance(connection, model)
+        return applied, admin.ensure_instance(connection, model, ANALYZER_VERSION)
 
 
 @contextmanager
@@ -178,7 +179,7 @@ def _prepare_embedded(
     try:
         with connected(embedded.superuser_conninfo(DATABASE), _EMBEDDED) as connection:
             applied = _make_ready(connection, secrets, exclusive=True)
-            admin.ensure_instance(connection, model)
+            admin.ensure_instance(connection, model, ANALYZER_VERSION)
             url = embedded.superuser_conninfo(DATABASE)
             app = settle_password(connection, url, APP, secrets)
             maintenance = settle_password(connection, url, MAINTENANCE, secrets)
@@ -219,7 +220,7 @@ def _prepare_given(where: Where, secrets: RoleSecrets, model: admin.ModelChoice)
                 roles.check_extension(connection)
                 applied = tuple(migrate.migrate(connection))
             if login.privileged or login.acts_as_owner:
-                admin.ensure_instance(connection, model)
+                admin.ensure_instance(connection, model, ANALYZER_VERSION)
             if login.privileged and app is None:
                 app = settle_password(connection, where.database_url, APP, secrets)
                 app_source = f"the role {APP}"

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from muniment_server.embedding.base import EmbeddingModel
 from muniment_server.embedding.batching import EmbeddingService
+from muniment_server.retrieval.analysis import ANALYZER_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +26,13 @@ class Models:
     """What a process embeds with. Take `current` once for a call: it may be another one afterwards.
 
     upcoming: the model of a running change; a write has vectors of both then. change: that change's id.
+    oldest_analyzer: the oldest version of the text analysis whose terms a query has to be looked for with.
     """
 
     current: LiveModel
     upcoming: LiveModel | None = None
     change: UUID | None = None
+    oldest_analyzer: int = ANALYZER_VERSION
 
     def clear(self) -> None:
         """Forget all cached vectors, of every model. An erasure calls this."""

@@ -167,8 +167,12 @@ def _describe(model: InstanceRow | Model) -> str:
     return f"{model.name!r} ({model.dimension} dimensions, file {model.digest[:12]})"
 
 
-def ensure_instance(connection: psycopg.Connection[Any], choice: ModelChoice) -> InstanceRow:
+def ensure_instance(
+    connection: psycopg.Connection[Any], choice: ModelChoice, analyzer: int = 1
+) -> InstanceRow:
     """Write the instance row at the first start, compare the model at every later one.
+
+    analyzer: the version of the text analysis.
 
     Raises ModelMismatchError.
     """
@@ -184,9 +188,9 @@ def ensure_instance(connection: psycopg.Connection[Any], choice: ModelChoice) ->
                 (1, model.name, model.digest, model.dimension, model.setting, now),
             )
             connection.execute(
-                "INSERT INTO instance (instance_id, model_no, restore_epoch, create_time)"
-                " VALUES (%s, %s, %s, %s)",
-                (instance.instance_id, 1, 0, now),
+                "INSERT INTO instance (instance_id, model_no, restore_epoch, analyzer, create_time)"
+                " VALUES (%s, %s, %s, %s, %s)",
+                (instance.instance_id, 1, 0, analyzer, now),
             )
     return instance
 

@@ -240,6 +240,28 @@ async def change_memory(work: UnitOfWork, before: Revision, after: Revision) -> 
         await work.send("memory_edit", **values)
 
 
+async def analysed_otherwise(
+    work: UnitOfWork, scope_id: UUID, analyzer: int, after: int, limit: int
+) -> list[Revision]:
+    """Memories of a scope, by document, whose terms another version of the analysis has made."""
+    rows = await work.fetch(
+        "memory_analysed_otherwise", scope_id=scope_id, analyzer=analyzer, after=after, limit=limit
+    )
+    return [to_revision(row) for row in rows]
+
+
+async def replace_analysis(work: UnitOfWork, after: Revision) -> None:
+    """Queue the new terms of a locked memory, whose revision stays the same."""
+    await work.send(
+        "memory_reanalyse",
+        memory_id=after.memory_id,
+        analyzer=after.analyzer,
+        term_count=after.term_count,
+        tokens=list(after.tokens),
+        seal=after.seal,
+    )
+
+
 async def index_tokens(
     work: UnitOfWork, scope_no: int, documents: Sequence[tuple[int, Mapping[int, int], int]]
 ) -> None:

@@ -43,6 +43,8 @@ class ModelRow:
     dimension: int
     setting: str
     in_use: bool
+    analyzer: int
+    """Of the installation: the oldest version of the text analysis that may stand in the index."""
     reindex_id: UUID | None
 
 
@@ -109,6 +111,13 @@ async def dropped(database: Database, reindex_id: UUID, now: datetime) -> None:
     """Say that a change is over."""
     async with database.transaction(None, timeout=10.0) as work:
         await work.send("reindex_dropped", reindex_id=reindex_id, now=now)
+
+
+async def settle_analyzer(database: Database, analyzer: int) -> None:
+    """Say that no older version of the analysis stands in the index, and tell all processes."""
+    async with database.transaction(None, timeout=10.0) as work:
+        await work.send("analyzer_settle", analyzer=analyzer)
+        await work.send("hint_send", payload=Hint(HintKind.MODELS_CHANGED).payload())
 
 
 async def transactions(database: Database) -> tuple[int, int]:

@@ -11,6 +11,8 @@ CREATE TABLE instance (
     instance_id   uuid        NOT NULL,
     model_no      smallint    NOT NULL,
     restore_epoch integer     NOT NULL DEFAULT 0,
+    -- The oldest version of the text analysis whose terms may stand in the index.
+    analyzer      smallint    NOT NULL DEFAULT 1,
     create_time   timestamptz NOT NULL,
     CONSTRAINT instance_pkey PRIMARY KEY (instance_id)
 );
@@ -468,7 +470,7 @@ GRANT SELECT ON audit_chain, audit_checkpoint, audit_memory, audit_head TO munim
 GRANT SELECT ON tenant_policy, tenant_setting, agent_view TO muniment_app, muniment_maintenance;
 
 GRANT SELECT ON instance, embedding_model, reindex, tenant TO muniment_maintenance;
-GRANT UPDATE (model_no) ON instance TO muniment_maintenance;
+GRANT UPDATE (model_no, analyzer) ON instance TO muniment_maintenance;
 GRANT UPDATE (state, worker, lease_time, complete_time, drop_time) ON reindex TO muniment_maintenance;
 GRANT SELECT ON scope, memory, memory_revision, tombstone, memory_embedding, posting, erasure, audit_event
     TO muniment_maintenance;
