@@ -430,6 +430,7 @@ EDITS = [
 
 
 MEMORY_COLUMNS = {
+    "turn_number": "7",
     "slot": "'city'",
     "tags": "'{urgent}'",
     "properties": "'{\"priority\": 9}'",
@@ -466,6 +467,7 @@ SCOPE_COLUMNS = {
     "set_count": ("set_count + 1", {K.SCOPE_SET}),
     "set_digest": ("substr(set_digest, 1, 16) || sha256('x')", {K.SCOPE_SET}),
     "label_ct": ("sha256('x')", set()),
+    "consent": ("sha256('x')", {K.CONSENT}),
     "kind": ("2", set()),
     "generation": ("generation + 1", set()),
 }

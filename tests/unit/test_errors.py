@@ -10,7 +10,7 @@ from google.rpc import error_details_pb2
 
 from muniment_server._gen.muniment.v1 import error_reason_pb2
 from muniment_server.api.status import MAX_STATUS_BYTES, to_status
-from muniment_server.domain import error_base, errors
+from muniment_server.domain import error_base, errors, errors_writing
 from muniment_server.domain.errors import BY_REASON, FieldViolation, MunimentError
 
 PROTO = Path(__file__).parents[2] / "proto/muniment/v1/error_reason.proto"
@@ -53,6 +53,12 @@ EXAMPLES: dict[str, MunimentError] = {
         errors.IntegrityViolation(ID),
         errors.Unimplemented("rerank"),
         errors.Internal(),
+        errors_writing.ContentRefused("items[1].content", "secrets", "CARD_NUMBER", 1),
+        errors_writing.IngestNotFound(ID),
+        errors_writing.WriteNotFound(ID),
+        errors_writing.TurnConflict(3),
+        errors_writing.MemoryNotRestorable(ID, "ACTIVE"),
+        errors_writing.ReviewNotPending(ID, "ACTIVE"),
     )
 }
 

@@ -64,7 +64,8 @@ class MemoryNotRestorable(MunimentError):
     reason = "MEMORY_NOT_RESTORABLE"
     code = "FAILED_PRECONDITION"
     message = (
-        "The memory cannot be put back: it is active already, waits for a review, or never had this revision."
+        "The memory cannot be put back: it is active already, waits for a review, or never was live in this "
+        "revision. Read it with its revisions."
     )
     metadata_keys = frozenset({"memory_id", "state"})
 
