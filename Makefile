@@ -81,6 +81,14 @@ test-go: install ## Run the tests of the Go client (against a peer and a server 
 test-typescript: install ## Run the tests of the TypeScript client (against a peer and a server process)
 	$(BIN)/python tools/client.py typescript --needs node npm -- npm run --silent deps -- npm run --silent test $(ARGS)
 
+.PHONY: test-java
+test-java: install ## Run the tests of the Java client (against a peer and a server process)
+	$(BIN)/python tools/client.py java --needs java mvn -- mvn --quiet --batch-mode test $(ARGS)
+
+.PHONY: test-rust
+test-rust: install ## Run the tests of the Rust client (against a peer and a server process)
+	$(BIN)/python tools/client.py rust --needs cargo -- cargo test --quiet --locked $(ARGS)
+
 .PHONY: test-sentence-transformers
 test-sentence-transformers: .tools/st/.installed ## Compare a PyTorch model with its ONNX form (installs 6 GB)
 	.tools/st/bin/python -m pytest tests/extras $(ARGS)
@@ -107,7 +115,7 @@ format: install .tools/.installed ## Format Python and proto files
 	$(BUF) format -w proto
 
 .PHONY: lint
-lint: lint-python lint-proto lint-generated lint-go lint-typescript ## Check style, types, contract and generated code
+lint: lint-python lint-proto lint-generated lint-go lint-typescript lint-java lint-rust ## Check style, types, contract and generated code
 
 .PHONY: lint-python
 lint-python: install
@@ -123,6 +131,16 @@ lint-go: install
 .PHONY: lint-typescript
 lint-typescript: install
 	$(BIN)/python tools/client.py typescript --needs node npm -- npm run --silent deps -- npm run --silent lint
+
+# javac with all its warnings as errors, which the build is.
+.PHONY: lint-java
+lint-java: install
+	$(BIN)/python tools/client.py java --needs java mvn -- mvn --quiet --batch-mode test-compile
+
+.PHONY: lint-rust
+lint-rust: install
+	$(BIN)/python tools/client.py rust --needs cargo -- cargo fmt --all --check \
+		-- cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 
 .PHONY: lint-proto
 lint-proto: .tools/.installed

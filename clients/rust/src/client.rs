@@ -13,9 +13,8 @@ use crate::methods::Method;
 use crate::model_call::ModelCall;
 use crate::pages::{Page, Pages};
 use crate::recalled::Recalled;
-use crate::retry;
 use crate::settings::{ClientBuilder, Settings};
-use crate::streams::{First, ResponseStream};
+use crate::streams::{FirstTaken, ResponseStream};
 use crate::telemetry::Telemetry;
 use crate::v1::consistency::Requirement;
 use crate::v1::*;
@@ -225,14 +224,10 @@ impl Client {
         &self,
         requests: impl Stream<Item = StreamIngestRequest> + Send + 'static,
     ) -> Result<StreamIngestResponse> {
-        let id = retry::request_id()?;
-        let mut nothing = StreamIngestRequest::default();
-        let Begun { underway, span, deadline } = self.calls.begin(&mut nothing, self.timeout)?;
-        let requests = First::new(requests, move |first: &mut StreamIngestRequest| {
-            if first.request_id.is_empty() {
-                first.request_id = id;
-            }
-        });
+        let (first, rest) = FirstTaken::new(requests).await;
+        let mut first = first.unwrap_or_default();
+        let Begun { underway, span, deadline } = self.calls.begin(&mut first, self.timeout)?;
+        let requests = rest.put_back(first);
         let answer = match self.calls.client_streaming(&span, deadline, requests).await {
             Ok(answer) => {
                 self.calls.wrote(StreamIngestRequest::token(&answer));

@@ -167,7 +167,7 @@ method!("MemoryService", "ReportUse", ReportUseRequest => ReportUseResponse, oth
     }
 });
 
-method!("MemoryService", "Ingest", IngestRequest => IngestResponse, write, {
+method!("MemoryService", "Ingest", IngestRequest => IngestResponse, ingest, {
     const OPERATION: Option<&'static str> = UPSERT;
     write!();
 
@@ -181,6 +181,10 @@ method!("MemoryService", "Ingest", IngestRequest => IngestResponse, write, {
 method!("MemoryService", "StreamIngest", StreamIngestRequest => StreamIngestResponse, export, {
     const OPERATION: Option<&'static str> = UPSERT;
     write!();
+
+    fn describe(&self, to: &mut Attributes) {
+        to.push(request(&self.request_id));
+    }
 });
 
 method!("MemoryService", "GetIngest", GetIngestRequest => GetIngestResponse, other);
@@ -210,6 +214,10 @@ method!("MemoryService", "UndoWrite", UndoWriteRequest => UndoWriteResponse, sup
     fn describe(&self, to: &mut Attributes) {
         to.push(request(&self.request_id));
     }
+
+    fn describe_response(response: &UndoWriteResponse, to: &mut Attributes) {
+        to.push(count(response.memories.len()));
+    }
 });
 
 method!("MemoryService", "Audit", AuditRequest => AuditResponse, other);
@@ -238,7 +246,7 @@ method!("SubjectService", "GetConsent", GetConsentRequest => GetConsentResponse,
 method!("SubjectService", "DescribeSubject", DescribeSubjectRequest => DescribeSubjectResponse, other);
 method!("SubjectService", "ExportMemories", ExportMemoriesRequest => ExportMemoriesResponse, export);
 
-method!("SubjectService", "ImportMemories", ImportMemoriesRequest => ImportMemoriesResponse, write, {
+method!("SubjectService", "ImportMemories", ImportMemoriesRequest => ImportMemoriesResponse, ingest, {
     const OPERATION: Option<&'static str> = UPSERT;
     write!();
 

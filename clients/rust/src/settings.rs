@@ -42,12 +42,14 @@ impl std::error::Error for ConfigError {}
 pub struct Deadlines {
     /// For a recall: 2 s.
     pub recall: Duration,
-    /// For a write, an ingest and an import: 5 s.
+    /// For a write: 5 s.
     pub write: Duration,
     /// For a supersede, a restore, a retract, an undo and the decision of a review: 5 s.
     pub supersede: Duration,
     /// For an erasure and a change of consent: 30 s.
     pub erase: Duration,
+    /// For an ingest and an import: 30 s.
+    pub ingest: Duration,
     /// For a whole export, and for a whole streamed ingest: 600 s.
     pub export: Duration,
     /// For everything else: 5 s.
@@ -61,6 +63,7 @@ impl Default for Deadlines {
             write: Duration::from_secs(5),
             supersede: Duration::from_secs(5),
             erase: Duration::from_secs(30),
+            ingest: Duration::from_secs(30),
             export: Duration::from_secs(600),
             other: Duration::from_secs(5),
         }
@@ -332,7 +335,7 @@ impl ClientBuilder {
             }
         };
         let times = self.deadlines;
-        let all = [times.recall, times.write, times.supersede, times.erase, times.export, times.other];
+        let all = [times.recall, times.write, times.supersede, times.erase, times.ingest, times.export, times.other];
         if all.iter().any(Duration::is_zero) {
             return Err(ConfigError::new("a timeout must be above 0"));
         }

@@ -86,26 +86,39 @@ impl<R> Drop for ResponseStream<R> {
     }
 }
 
-/// Applies a function to the first item of a stream.
-pub(crate) struct First<S, F> {
-    inner: Pin<Box<S>>,
-    change: Option<F>,
+/// A stream whose first item was taken already.
+pub(crate) struct FirstTaken<S: Stream> {
+    first: Option<S::Item>,
+    // `None` for a stream that has ended: it must not be asked again.
+    rest: Option<Pin<Box<S>>>,
 }
 
-impl<S, F> First<S, F> {
-    pub(crate) fn new(inner: S, change: F) -> Self {
-        Self { inner: Box::pin(inner), change: Some(change) }
+impl<S: Stream> FirstTaken<S> {
+    /// Waits for the first item; `None` for a stream without one.
+    pub(crate) async fn new(stream: S) -> (Option<S::Item>, Self) {
+        let mut rest = Box::pin(stream);
+        let first = std::future::poll_fn(|context| rest.as_mut().poll_next(context)).await;
+        let rest = first.is_some().then_some(rest);
+        (first, Self { first: None, rest })
+    }
+
+    pub(crate) fn put_back(mut self, first: S::Item) -> Self {
+        self.first = Some(first);
+        self
     }
 }
 
-impl<S: Stream, F: FnOnce(&mut S::Item) + Unpin> Stream for First<S, F> {
+impl<S: Stream> Stream for FirstTaken<S>
+where
+    S::Item: Unpin,
+{
     type Item = S::Item;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let mut item = ready!(self.inner.as_mut().poll_next(context));
-        if let (Some(item), Some(change)) = (item.as_mut(), self.change.take()) {
-            change(item);
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
+        match (self.first.take(), &mut self.rest) {
+            (Some(first), _) => Poll::Ready(Some(first)),
+            (None, Some(rest)) => rest.as_mut().poll_next(context),
+            (None, None) => Poll::Ready(None),
         }
-        Poll::Ready(item)
     }
 }

@@ -25,6 +25,7 @@ final class Calls {
 
     final Settings settings;
     final Telemetry telemetry;
+    final Retry.Throttle throttle = new Retry.Throttle();
     final Activity activity = new Activity();
     final AtomicReference<ConsistencyToken> token = new AtomicReference<>();
 
@@ -33,7 +34,7 @@ final class Calls {
     Calls(Settings settings) {
         this.settings = settings;
         telemetry = new Telemetry(settings.openTelemetry, settings.target);
-        channel = settings.channel(true);
+        channel = settings.channel();
         watch(ConnectivityState.IDLE, FIRST_RECONNECT);
     }
 

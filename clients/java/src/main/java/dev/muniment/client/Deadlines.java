@@ -7,26 +7,34 @@ import java.time.Duration;
  * {@link MunimentClient#withTimeout}.
  *
  * @param recall for a recall
- * @param write for a write, an ingest and an import
+ * @param write for a write
  * @param supersede for a supersede, a restore, a retract, an undo and the decision of a review
  * @param erase for an erasure and a change of consent
+ * @param ingest for an ingest and an import
  * @param export for a whole export, and for a whole streamed ingest
  * @param other for everything else
  */
 public record Deadlines(
-        Duration recall, Duration write, Duration supersede, Duration erase, Duration export, Duration other) {
-    /** 2 s, 5 s, 5 s, 30 s, 600 s and 5 s. */
+        Duration recall,
+        Duration write,
+        Duration supersede,
+        Duration erase,
+        Duration ingest,
+        Duration export,
+        Duration other) {
+    /** 2 s, 5 s, 5 s, 30 s, 30 s, 600 s and 5 s. */
     public static final Deadlines DEFAULT = new Deadlines(
             Duration.ofSeconds(2),
             Duration.ofSeconds(5),
             Duration.ofSeconds(5),
+            Duration.ofSeconds(30),
             Duration.ofSeconds(30),
             Duration.ofSeconds(600),
             Duration.ofSeconds(5));
 
     /** Throws IllegalArgumentException for a time that is not above 0. */
     public Deadlines {
-        for (Duration each : new Duration[] {recall, write, supersede, erase, export, other}) {
+        for (Duration each : new Duration[] {recall, write, supersede, erase, ingest, export, other}) {
             positive(each);
         }
     }
@@ -40,31 +48,36 @@ public record Deadlines(
 
     /** The same with another time for recalls. */
     public Deadlines withRecall(Duration duration) {
-        return new Deadlines(duration, write, supersede, erase, export, other);
+        return new Deadlines(duration, write, supersede, erase, ingest, export, other);
     }
 
-    /** The same with another time for writes, ingests and imports. */
+    /** The same with another time for writes. */
     public Deadlines withWrite(Duration duration) {
-        return new Deadlines(recall, duration, supersede, erase, export, other);
+        return new Deadlines(recall, duration, supersede, erase, ingest, export, other);
     }
 
     /** The same with another time for corrections. */
     public Deadlines withSupersede(Duration duration) {
-        return new Deadlines(recall, write, duration, erase, export, other);
+        return new Deadlines(recall, write, duration, erase, ingest, export, other);
     }
 
     /** The same with another time for erasures. */
     public Deadlines withErase(Duration duration) {
-        return new Deadlines(recall, write, supersede, duration, export, other);
+        return new Deadlines(recall, write, supersede, duration, ingest, export, other);
+    }
+
+    /** The same with another time for ingests and imports. */
+    public Deadlines withIngest(Duration duration) {
+        return new Deadlines(recall, write, supersede, erase, duration, export, other);
     }
 
     /** The same with another time for exports and streamed ingests. */
     public Deadlines withExport(Duration duration) {
-        return new Deadlines(recall, write, supersede, erase, duration, other);
+        return new Deadlines(recall, write, supersede, erase, ingest, duration, other);
     }
 
     /** The same with another time for everything else. */
     public Deadlines withOther(Duration duration) {
-        return new Deadlines(recall, write, supersede, erase, export, duration);
+        return new Deadlines(recall, write, supersede, erase, ingest, export, duration);
     }
 }

@@ -3,6 +3,7 @@ package dev.muniment.client;
 import java.time.Duration;
 import java.util.Iterator;
 import java.util.NoSuchElementException;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -26,13 +27,18 @@ public final class ResponseStream<R extends Message> implements Iterator<R>, Aut
     private final Completeness<R> completeness;
     private final BlockingQueue<Object> arrived = new LinkedBlockingQueue<>();
     private final AtomicBoolean ended = new AtomicBoolean();
+    private final long deadline;
+    private final Retry.Attempts attempts = new Retry.Attempts();
+    private Runnable open;
     private ClientCall<?, R> call;
+    private boolean begun;
     private R next;
 
-    private ResponseStream(Calls calls, Telemetry.CallSpan span, Completeness<R> completeness) {
+    private ResponseStream(Calls calls, Telemetry.CallSpan span, Completeness<R> completeness, long deadline) {
         this.calls = calls;
         this.span = span;
         this.completeness = completeness;
+        this.deadline = deadline;
     }
 
     static <Q extends Message, R extends Message> ResponseStream<R> start(
@@ -41,8 +47,8 @@ public final class ResponseStream<R extends Message> implements Iterator<R>, Aut
         long deadline = calls.deadline(rpc, timeout);
         calls.activity.enter();
         ResponseStream<R> stream =
-                new ResponseStream<>(calls, calls.telemetry.start(rpc, request), completeness);
-        try {
+                new ResponseStream<>(calls, calls.telemetry.start(rpc, request), completeness, deadline);
+        stream.open = () -> {
             Metadata metadata = calls.metadata(stream.span, deadline);
             ClientCall<Q, R> call = calls.open(rpc, Calls.options(deadline, true));
             stream.call = call;
@@ -50,6 +56,9 @@ public final class ResponseStream<R extends Message> implements Iterator<R>, Aut
             call.request(1);
             call.sendMessage(request);
             call.halfClose();
+        };
+        try {
+            stream.open.run();
         } catch (RuntimeException failed) {
             stream.end(failed);
             throw failed;
@@ -79,22 +88,44 @@ public final class ResponseStream<R extends Message> implements Iterator<R>, Aut
 
     @SuppressWarnings("unchecked")
     private void advance() {
-        Object item;
         try {
-            item = arrived.take();
+            Object item = arrived.take();
+            while (item instanceof End end && again(end)) {
+                item = arrived.take();
+            }
+            if (item instanceof End end) {
+                finish(end);
+                return;
+            }
+            next = (R) item;
         } catch (InterruptedException interrupted) {
             close();
             Thread.currentThread().interrupt();
             throw Calls.interrupted(span.traceId());
         }
-        if (item instanceof End end) {
-            finish(end);
-        } else {
-            next = (R) item;
-            completeness.saw(next);
-            // One ahead: the next message is under way while the caller looks at this one.
-            call.request(1);
+        begun = true;
+        completeness.saw(next);
+        // One ahead: the next message is under way while the caller looks at this one.
+        call.request(1);
+    }
+
+    /** Opens the stream anew if it may be repeated: what has begun is not. */
+    private boolean again(End end) throws InterruptedException {
+        if (begun || end.status.isOk()) {
+            return false;
         }
+        Optional<Duration> wait = attempts.delay(end.status, end.trailers, calls.throttle);
+        if (wait.isEmpty() || wait.get().toNanos() > deadline - System.nanoTime()) {
+            return false;
+        }
+        Thread.sleep(wait.get().toMillis());
+        try {
+            open.run();
+        } catch (RuntimeException failed) {
+            end(failed);
+            throw failed;
+        }
+        return true;
     }
 
     private void finish(End end) {

@@ -86,7 +86,7 @@ final class Rpcs {
             .writes(ReportUseResponse::getConsistencyToken);
 
     static final Rpc<IngestRequest, IngestResponse> INGEST = Rpc.of(
-                    MemoryServiceGrpc.getIngestMethod(), Deadlines::write)
+                    MemoryServiceGrpc.getIngestMethod(), Deadlines::ingest)
             .operation("upsert_memory")
             .request((request, to) -> {
                 narrowing(request.getScope(), to);
@@ -97,6 +97,7 @@ final class Rpcs {
     static final Rpc<StreamIngestRequest, StreamIngestResponse> STREAM_INGEST = Rpc.of(
                     MemoryServiceGrpc.getStreamIngestMethod(), Deadlines::export)
             .operation("upsert_memory")
+            .request((request, to) -> to.put(REQUEST_ID, request.getRequestId()))
             .writes(StreamIngestResponse::getConsistencyToken);
 
     static final Rpc<GetIngestRequest, GetIngestResponse> GET_INGEST =
@@ -118,6 +119,7 @@ final class Rpcs {
                     MemoryServiceGrpc.getUndoWriteMethod(), Deadlines::supersede)
             .operation("update_memory")
             .request((request, to) -> to.put(REQUEST_ID, request.getRequestId()))
+            .response((response, to) -> to.put(RECORD_COUNT, response.getMemoriesCount()))
             .writes(UndoWriteResponse::getConsistencyToken);
 
     static final Rpc<AuditRequest, AuditResponse> AUDIT =
@@ -153,7 +155,7 @@ final class Rpcs {
             Rpc.of(SubjectServiceGrpc.getExportMemoriesMethod(), Deadlines::export);
 
     static final Rpc<ImportMemoriesRequest, ImportMemoriesResponse> IMPORT_MEMORIES = Rpc.of(
-                    SubjectServiceGrpc.getImportMemoriesMethod(), Deadlines::write)
+                    SubjectServiceGrpc.getImportMemoriesMethod(), Deadlines::ingest)
             .operation("upsert_memory")
             .request((request, to) ->
                     to.put(RECORD_COUNT, request.getRecordsCount()).put(REQUEST_ID, request.getRequestId()))

@@ -78,19 +78,17 @@ final class Settings {
         return metadata;
     }
 
-    /** A channel, not connected yet. retries: those of the contract's service config. */
-    ManagedChannel channel(boolean retries) {
+    /** A channel, not connected yet. It repeats nothing: see {@link Retry}. */
+    ManagedChannel channel() {
         ChannelCredentials credentials = tls == null ? InsecureChannelCredentials.create() : tls.credentials();
         ManagedChannelBuilder<?> builder = Grpc.newChannelBuilder(target.full(), credentials)
                 .userAgent(CLIENT_NAME)
                 .keepAliveTime(60, TimeUnit.SECONDS)
                 .keepAliveTimeout(20, TimeUnit.SECONDS)
+                .disableRetry()
+                .defaultServiceConfig(ServiceConfig.get())
+                .disableServiceConfigLookUp()
                 .intercept(interceptors);
-        if (retries) {
-            builder.enableRetry().defaultServiceConfig(ServiceConfig.get()).disableServiceConfigLookUp();
-        } else {
-            builder.disableRetry();
-        }
         if (target.isLoopback()) {
             // A proxy for the outside world is no way to this machine, least of all in plaintext.
             builder.proxyDetector(address -> null);

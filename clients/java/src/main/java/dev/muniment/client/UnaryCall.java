@@ -35,7 +35,8 @@ final class UnaryCall<Q extends Message, R extends Message, T> extends Completab
     private final Telemetry.CallSpan span;
 
     private Q request;
-    private int rounds;
+    private int rounds = 1;
+    private Retry.Attempts attempts = new Retry.Attempts();
     private volatile ClientCall<Q, R> current;
 
     private UnaryCall(
@@ -72,15 +73,14 @@ final class UnaryCall<Q extends Message, R extends Message, T> extends Completab
         Requests.check(request);
         UnaryCall<Q, R, T> call =
                 new UnaryCall<>(calls, rpc, Requests.identified(request), timeout, direct, finish, repair);
-        call.round();
+        call.attempt();
         return call;
     }
 
-    private void round() {
+    private void attempt() {
         if (isDone()) {
             return;
         }
-        rounds++;
         CompletableFuture<String> secret;
         try {
             secret = calls.settings.credential.get().toCompletableFuture();
@@ -141,8 +141,17 @@ final class UnaryCall<Q extends Message, R extends Message, T> extends Completab
                 return;
             }
             Status failed = status.isOk() ? Status.INTERNAL.withDescription("the answer was empty") : status;
-            failedRound(Failures.of(failed, trailers, span.traceId()));
+            Optional<Duration> wait = attempts.delay(failed, trailers, calls.throttle);
+            if (wait.isPresent() && wait.get().compareTo(remaining()) < 0 && !isDone()) {
+                Calls.later(wait.get(), UnaryCall.this::attempt);
+            } else {
+                failedRound(Failures.of(failed, trailers, span.traceId()));
+            }
         }
+    }
+
+    private Duration remaining() {
+        return Duration.ofNanos(deadline - System.nanoTime());
     }
 
     private void failedRound(MunimentException failure) {
@@ -150,22 +159,23 @@ final class UnaryCall<Q extends Message, R extends Message, T> extends Completab
         if (repaired != null) {
             request = repaired;
             rounds = 0;
-            round();
+        }
+        Optional<Duration> wait =
+                repaired != null ? Optional.of(Duration.ZERO) : Retry.roundDelay(failure, rounds, remaining());
+        if (wait.isEmpty() || isDone()) {
+            fail(failure);
             return;
         }
-        Duration remaining = Duration.ofNanos(deadline - System.nanoTime());
-        Optional<Duration> wait = Retry.delay(failure, rounds, remaining);
-        if (wait.isPresent() && !isDone()) {
-            Calls.later(wait.get(), this::round);
-        } else {
-            fail(failure);
-        }
+        rounds++;
+        attempts = new Retry.Attempts();
+        Calls.later(wait.get(), this::attempt);
     }
 
     private void succeed(R message) {
         if (!ended.compareAndSet(false, true)) {
             return;
         }
+        calls.throttle.succeeded();
         AttributesBuilder attributes = Attributes.builder();
         rpc.describeResponse().accept(message, attributes);
         if (rpc.token() != null) {

@@ -50,7 +50,7 @@ final class ConformanceConnection {
     ConformanceConnection(Settings settings, String key) {
         this.settings = settings;
         client = new MunimentClient(settings);
-        channel = settings.channel(false);
+        channel = settings.channel();
         bare = ClientInterceptors.intercept(
                 channel, MetadataUtils.newAttachHeadersInterceptor(settings.metadata(key)));
     }
@@ -73,6 +73,10 @@ final class ConformanceConnection {
             }
         }
         return all;
+    }
+
+    static Rpc<?, ?> rpc(String name) {
+        return RPCS.get(name);
     }
 
     static Descriptor descriptor(String fullName) {
