@@ -43,6 +43,8 @@ from .services import Attempts, Services
 _log = logging.getLogger("muniment.ingest")
 
 _RELEASE_SECONDS = 2.0
+MOST_RESULTS = 1_000
+"""Outcomes kept of one ingest, so that every client can receive them; the audit has all."""
 
 
 class Ran(Enum):
@@ -251,7 +253,7 @@ async def _finish(
         body,
         state=state,
         pending=pending,
-        results=(*body.results, *results),
+        results=(*body.results, *results)[:MOST_RESULTS],
         by=made.by,
         fallback=made.fallback or body.fallback,
     )

@@ -1,10 +1,11 @@
 """The one interface of all extractors."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
 from muniment_server.domain.extraction import rules
-from muniment_server.domain.extraction.candidate import Extraction, ExtractorKind, Turn
+from muniment_server.domain.extraction.candidate import Candidate, Extraction, ExtractorKind, Turn
 
 
 class Extractor(Protocol):
@@ -26,6 +27,16 @@ class Extractor(Protocol):
         ...
 
 
+_INLINE_CHARACTERS = 2_000
+
+
+async def by_rules(turns: Sequence[Turn]) -> list[Candidate]:
+    """The candidates of the rules; long conversations leave the event loop alone."""
+    if sum(len(turn.content) for turn in turns) > _INLINE_CHARACTERS:
+        return await asyncio.to_thread(rules.extract, turns)
+    return rules.extract(turns)
+
+
 class RulesExtractor:
     """The fixed rules."""
 
@@ -35,4 +46,4 @@ class RulesExtractor:
         self, turns: Sequence[Turn], before: Sequence[Turn] = (), patience: float | None = None
     ) -> Extraction:
         """See Extractor."""
-        return Extraction(rules.extract(turns), self.kind)
+        return Extraction(await by_rules(turns), self.kind)

@@ -7,7 +7,8 @@ left out. What is left passes the same gates as any write.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from muniment_server.domain.extraction import rules
@@ -26,6 +27,7 @@ from muniment_server.domain.extraction.candidate import (
 from muniment_server.domain.model import MemoryKind, SourceType
 from muniment_server.domain.statement import check_text, normalise_statement
 
+from .base import by_rules
 from .chat import ChatModel
 from .errors import LlmError, LlmInvalidAnswer, LlmTimeout
 from .grounding import is_grounded
@@ -33,6 +35,9 @@ from .prompts import load_prompt
 
 VERSION: Final = "v1"
 MOST_CANDIDATES: Final = 50
+_MOST_CHARACTERS: Final = 24_000
+"""Of one question, so that it fits into the context of small models."""
+_EARLIER: Final = 6
 _SCHEMA: Final = "memory_candidates"
 _SLOT: Final = re.compile(r"[a-z][a-z0-9_]{0,63}", re.ASCII)
 _KINDS: Final[Mapping[str, MemoryKind]] = {
@@ -68,23 +73,46 @@ class LlmExtractor:
         try:
             return Extraction(await self.proposed(turns, before, patience), self.kind)
         except LlmError as error:
-            return Extraction(rules.extract(turns), ExtractorKind.RULES, fallback_of(error))
+            return Extraction(await by_rules(turns), ExtractorKind.RULES, fallback_of(error))
 
     async def proposed(
         self, turns: Sequence[Turn], before: Sequence[Turn], patience: float | None
     ) -> list[Candidate]:
         """What the model proposes, as far as it holds. Raises LlmError."""
-        answer = await self._model.ask(
-            self._prompt.instructions,
-            json.dumps(
-                {"earlier": [_shown(turn) for turn in before], "turns": [_shown(turn) for turn in turns]},
-                ensure_ascii=False,
-            ),
-            name=_SCHEMA,
-            schema=self._prompt.schema,
-            patience=patience,
-        )
-        return checked(answer, turns, before)
+        end = None if patience is None else time.monotonic() + patience
+        found: list[Candidate] = []
+        for part in _parts(turns):
+            answer = await self._model.ask(
+                self._prompt.instructions,
+                json.dumps(
+                    {
+                        "earlier": [_shown(turn) for turn in before],
+                        "turns": [_shown(turn) for turn in part],
+                    },
+                    ensure_ascii=False,
+                ),
+                name=_SCHEMA,
+                schema=self._prompt.schema,
+                patience=None if end is None else max(0.0, end - time.monotonic()),
+            )
+            found += checked(answer, part, before)
+            before = part[-_EARLIER:]
+        return found
+
+
+def _parts(turns: Sequence[Turn]) -> Iterator[Sequence[Turn]]:
+    """Turns for one question each."""
+    part: list[Turn] = []
+    size = 0
+    for turn in turns:
+        length = min(len(turn.content), rules.LOOKED_AT)
+        if part and size + length > _MOST_CHARACTERS:
+            yield part
+            part, size = [], 0
+        part.append(turn)
+        size += length
+    if part:
+        yield part
 
 
 class HybridExtractor:
@@ -99,12 +127,12 @@ class HybridExtractor:
         self, turns: Sequence[Turn], before: Sequence[Turn] = (), patience: float | None = None
     ) -> Extraction:
         """See Extractor."""
-        by_rules = rules.extract(turns)
+        plain = await by_rules(turns)
         try:
             proposed = await self._model.proposed(turns, before, patience)
         except LlmError as error:
-            return Extraction(by_rules, ExtractorKind.RULES, fallback_of(error))
-        hard = [one for one in by_rules if is_hard(one)]
+            return Extraction(plain, ExtractorKind.RULES, fallback_of(error))
+        hard = [one for one in plain if is_hard(one)]
         taken = {(number, one.slot) for one in hard for number in one.turn_numbers if one.slot}
         said = {normalise_statement(one.content) for one in hard}
         meant = [
@@ -136,7 +164,7 @@ def _shown(turn: Turn) -> dict[str, Any]:
         "role": turn.role.name,
         "speaker": turn.speaker,
         "time": turn.time.isoformat() if turn.time else None,
-        "content": turn.content,
+        "content": turn.content[: rules.LOOKED_AT],
     }
 
 

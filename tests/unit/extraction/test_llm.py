@@ -223,3 +223,20 @@ def test_what_only_earlier_turns_say_was_looked_at_before() -> None:
 )
 def test_grounding(content: str, said: str, grounded: bool) -> None:
     assert is_grounded(content, [Turn(0, TurnRole.USER, said, "Ines")]) is grounded
+
+
+async def test_a_long_conversation_is_asked_about_in_parts(endpoint: ChatEndpoint, model: ChatModel) -> None:
+    endpoint.answers(
+        lambda request: {
+            "candidates": [
+                proposal(f"Item{one['number']} is wanted", "user_stated", one["number"])
+                for one in json.loads(request["messages"][1]["content"])["turns"]
+            ]
+        }
+    )
+    long = [Turn(number, TurnRole.USER, f"Item{number} is wanted. " + "x " * 5_000) for number in range(7)]
+    found = await extractors(model)[ExtractorKind.LLM].extract(long)
+    assert [one.turn_numbers for one in found.candidates] == [(number,) for number in range(7)]
+    asked = [json.loads(one["messages"][1]["content"]) for one in endpoint.requests]
+    assert [[turn["number"] for turn in one["turns"]] for one in asked] == [[0, 1, 2], [3, 4, 5], [6]]
+    assert [turn["number"] for turn in asked[1]["earlier"]] == [0, 1, 2]

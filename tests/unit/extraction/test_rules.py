@@ -124,3 +124,8 @@ def test_long_and_hostile_text_costs_little() -> None:
         started = datetime.now(UTC)
         extract([turn(text)])
         assert (datetime.now(UTC) - started).total_seconds() < 2.0
+
+
+def test_one_turn_cannot_flood() -> None:
+    found = extract([turn(" ".join(f"I like item{number}." for number in range(2_000)))])
+    assert len(found) == 20

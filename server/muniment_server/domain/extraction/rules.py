@@ -6,6 +6,7 @@ takes stays in the speaker's own words.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from muniment_server.domain.model import SourceType
 
@@ -20,6 +21,10 @@ HARD = frozenset({"identity", "contact", "place"})
 HARD_SLOTS = frozenset(
     rule.slot for rule in (*patterns_en.RULES, *patterns_zh.RULES) if rule.name in HARD and rule.slot
 )
+LOOKED_AT = 8_000
+"""Characters of a turn that rules read: what is longer is a document, not something said."""
+MOST_OF_A_TURN = 20
+"""Candidates of one turn."""
 _OF_AN_AGENT = frozenset({"decision", "commitment"})
 """What an agent says of itself is no memory of the subject; what it decides and promises is."""
 _END = " \t\r\n.。!！~～,，;；、"
@@ -31,7 +36,7 @@ def extract(turns: Sequence[Turn]) -> list[Candidate]:
     found = []
     seen: set[tuple[str, str | None, TurnRole]] = set()
     for turn in turns:
-        for candidate in _of_turn(turn):
+        for candidate in islice(_of_turn(turn), MOST_OF_A_TURN):
             key = (candidate.content, candidate.slot, turn.role)
             if key not in seen:
                 seen.add(key)
@@ -40,7 +45,7 @@ def extract(turns: Sequence[Turn]) -> list[Candidate]:
 
 
 def _of_turn(turn: Turn) -> Iterator[Candidate]:
-    for sentence in sentences(turn.content):
+    for sentence in sentences(turn.content[:LOOKED_AT]):
         if is_statement(sentence):
             yield from _of_sentence(turn, sentence)
 
