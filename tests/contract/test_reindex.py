@@ -272,3 +272,10 @@ async def test_a_backlog_has_an_end(database: PostgresDatabase) -> None:
         await until(lambda: running.service.services.backlog.size == 0, 20.0)
         await caller.write("u1", "Fact 5")
         assert await _vectors(caller) == 4
+        # A row that waits for the text of an earlier revision waits for nothing.
+        database.execute(
+            "INSERT INTO memory_embedding SELECT tenant_id, scope_no, model_no, doc_no, 9, 2, NULL, seal"
+            " FROM memory_embedding WHERE doc_no = 1"
+        )
+        running.service.reembedder.wake()
+        await until(lambda: not database.rows("SELECT 1 FROM memory_embedding WHERE state = 2"))

@@ -12,23 +12,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
-from muniment_server.crypto.errors import CiphertextInvalid
-from muniment_server.crypto.scope_key import ScopeKey
-from muniment_server.domain.model import EmbeddingState, Revision
-from muniment_server.embedding.base import passage_text
-from muniment_server.embedding.cache import Embedded
-from muniment_server.embedding.errors import EmbedderUnavailable, EmbeddingError
+from muniment_server.embedding.errors import EmbedderUnavailable
 from muniment_server.embedding.live import LiveModel
 from muniment_server.retrieval.analysis import ANALYZER_VERSION
 from muniment_server.storage.database import Database
 from muniment_server.storage.embeddings import (
-    EmbeddingRow,
     drop_vectors,
-    fill_embeddings,
     waiting_scopes,
-    without_vector,
 )
-from muniment_server.storage.memories import lock_scopes, read_scopes
 from muniment_server.storage.reindexing import (
     Reindex,
     ReindexState,
@@ -42,18 +33,14 @@ from muniment_server.storage.reindexing import (
 )
 from muniment_server.storage.verification import scopes as scope_page
 
+from .filling import Filled, Filler
 from .models import ModelKeeper
 from .reanalyse import reanalyse_scope
-from .scoping import reading_key, scope_number
-from .sealing import embedding_row, is_genuine, open_content
 from .services import Services
-from .vectors import ModelVector, model_vector
 
 _log = logging.getLogger("muniment.reembed")
 
-_PAGE = 32
 _SCOPES = 200
-_PATIENCE = 60.0
 _SWEEP_SECONDS = 30.0
 _CHANGE_SECONDS = 5.0
 """How soon a process looks again at a change that another one works on, in case that one is gone."""
@@ -61,9 +48,6 @@ _SOON = 0.05
 _LOOK_SECONDS = 5.0
 """How long a scope is looked at again that had nothing to do yet: its write may not be committed."""
 _MOST_PAUSE = 5.0
-_BREATH = 0.2
-"""Pause after a page of a change of model, as a share of the time that the page took."""
-_STRIKES = 3
 _HOLD_SECONDS = 1.0
 """How often the lease on a change is renewed, and so how soon an abortion of it is noticed."""
 
@@ -81,14 +65,6 @@ class _Known:
 
 
 @dataclass(slots=True)
-class Filled:
-    """What a pass over scopes did: vectors stored, and memories that could not be embedded now."""
-
-    stored: int = 0
-    failed: int = 0
-
-
-@dataclass(slots=True)
 class Reembedder:
     """The background task of a process. Without `maintenance` it does only what this process left undone."""
 
@@ -96,15 +72,18 @@ class Reembedder:
     keeper: ModelKeeper
     maintenance: Database | None
     worker: UUID = field(default_factory=uuid4)
+    filler: Filler = field(init=False)
     _known: dict[tuple[UUID, UUID], _Known] = field(default_factory=dict)
-    _strikes: dict[tuple[int, UUID], int] = field(default_factory=dict)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _task: asyncio.Task[None] | None = None
     _swept: float = float("-inf")
     _held: float = float("-inf")
     _patience: float = _SWEEP_SECONDS
     _settled: int = 0
-    _probes: int = 0
+
+    def __post_init__(self) -> None:
+        """Make the part that fills."""
+        self.filler = Filler(self.services)
 
     def note(self, tenant_id: UUID, scope_id: UUID, count: int) -> None:
         """Hear that a write stores `count` memories without vectors; 0: that somebody waits for some."""
@@ -186,7 +165,7 @@ class Reembedder:
     async def _fill_known(self) -> bool:
         now = asyncio.get_running_loop().time()
         for place, known in list(self._known.items()):
-            done = await self.fill_scope(*place, self.services.models.current, missing=False)
+            done = await self.filler.fill(*place, self.services.models.current, missing=False)
             settled = min(known.count, done.stored)
             known.count -= settled
             self.services.backlog.size -= settled
@@ -207,112 +186,13 @@ class Reembedder:
                     found = await waiting_scopes(work, live.model_no, _SCOPES)
                 done = Filled()
                 for scope_id in found:
-                    one = await self.fill_scope(tenant_id, scope_id, live, missing=False)
+                    one = await self.filler.fill(tenant_id, scope_id, live, missing=False)
                     done.stored += one.stored
                     done.failed += one.failed
                 if done.failed:
                     raise EmbedderUnavailable("some texts could not be embedded")
                 if not done.stored:
                     break
-
-    async def fill_scope(
-        self,
-        tenant_id: UUID,
-        scope_id: UUID,
-        live: LiveModel,
-        *,
-        missing: bool,
-        change: Reindex | None = None,
-    ) -> Filled:
-        """Make what a scope's memories wait for, with `missing` also what they have no row for.
-
-        Memories whose seal does not hold are left as they are. Raises EmbeddingError when nothing can be
-        embedded at all, ReindexStopped when `change` has ended.
-        """
-        services, done, after = self.services, Filled(), -1
-        number = scope_number(scope_id)
-        while True:
-            async with services.database.transaction(tenant_id, timeout=30.0) as work:
-                page = await without_vector(
-                    work, scope_id, number, live.model_no, after, _PAGE, missing=missing
-                )
-                row = (await read_scopes(work, [scope_id])).get(scope_id) if page else None
-            if row is None:
-                return done
-            key = await reading_key(services.keys, tenant_id, scope_id, row.key_epoch)
-            if key is None:
-                return done
-            begun = asyncio.get_running_loop().time()
-            rows = await self._made(tenant_id, key, live, page, done)
-            if not await self._stored(tenant_id, scope_id, key, rows):
-                return done
-            done.stored += len(rows)
-            after = page[-1].doc_no
-            if change is not None:
-                await self._hold(change)
-                await asyncio.sleep(_BREATH * (asyncio.get_running_loop().time() - begun))
-
-    async def _made(
-        self, tenant_id: UUID, key: ScopeKey, live: LiveModel, page: list[Revision], done: Filled
-    ) -> list[EmbeddingRow]:
-        texts: list[tuple[Revision, str]] = []
-        for revision in page:
-            if not is_genuine(key, tenant_id, revision):
-                continue
-            with suppress(CiphertextInvalid, ValueError):
-                content = open_content(key, revision)
-                texts.append((revision, passage_text(content.text, content.speaker)))
-        outage: EmbedderUnavailable | None = None
-        made: list[Embedded | None] = [None] * len(texts)
-        try:
-            made = await live.embeddings.passages_within([text for _, text in texts], _PATIENCE)
-        except EmbedderUnavailable as error:
-            # Of all of them; that may still be the fault of these texts.
-            outage = error
-        rows = []
-        for (revision, _), embedded in zip(texts, made, strict=True):
-            vector = model_vector(live, embedded)
-            if vector is None and await self._hopeless(live, revision):
-                vector = ModelVector(
-                    live.model_no,
-                    live.model.name,
-                    live.model.dimension,
-                    EmbeddingState.NOT_COVERED,
-                    None,
-                )
-            if vector is None:
-                done.failed += 1
-            else:
-                rows.append(embedding_row(key, tenant_id, revision, vector))
-        if outage is not None and not rows:
-            raise outage
-        return rows
-
-    async def _hopeless(self, live: LiveModel, revision: Revision) -> bool:
-        """Whether a text has failed again and again with an embedder that works for others."""
-        place = (live.model_no, revision.memory_id)
-        self._strikes[place] = strikes = self._strikes.get(place, 0) + 1
-        if strikes < _STRIKES:
-            return False
-        self._probes += 1
-        try:
-            await live.embeddings.passages([f"Does the model work? Asked {self._probes} times."])
-        except EmbeddingError:
-            return False
-        del self._strikes[place]
-        _log.warning("a text fails the embedder each time and gets no vector: memory %s", revision.memory_id)
-        return True
-
-    async def _stored(self, tenant_id: UUID, scope_id: UUID, key: ScopeKey, rows: list[EmbeddingRow]) -> bool:
-        """Store rows; False when the scope was erased meanwhile."""
-        if not rows:
-            return True
-        async with self.services.database.transaction(tenant_id, timeout=30.0) as work:
-            locked = (await lock_scopes(work, [scope_id])).get(scope_id)
-            if locked is None or locked.key_epoch != key.epoch:
-                return False
-            await fill_embeddings(work, scope_id, scope_number(scope_id), rows)
-        return True
 
     # --- a change of model --------------------------------------------------------------------------
 
@@ -356,6 +236,10 @@ class Reembedder:
         live = models.current if models.current.model_no == change.to_no else models.upcoming
         if live is None or live.model_no != change.to_no:
             return
+
+        async def hold() -> None:
+            await self._hold(change)
+
         # Whoever did not see the change yet had begun before it did: wait until all of those are over.
         _, bound = await transactions(self.maintenance)
         _log.info("giving every memory a vector of the embedding model %s", live.model.name)
@@ -364,7 +248,9 @@ class Reembedder:
             done = Filled()
             async for tenant_id, scope_id, _ in self._scopes():
                 await self._hold(change)
-                one = await self.fill_scope(tenant_id, scope_id, live, missing=True, change=change)
+                one = await self.filler.fill(
+                    tenant_id, scope_id, live, missing=True, hold=lambda: self._hold(change)
+                )
                 done.stored += one.stored
                 done.failed += one.failed
             if done.failed:

@@ -98,6 +98,11 @@ async def without_vector(
     return [to_revision(row) for row in rows]
 
 
+async def forget_waiting(work: UnitOfWork, scope_id: UUID, scope_no: int, model_no: int) -> None:
+    """Queue the removal of rows that wait for the vector of a text that was edited since."""
+    await work.send("embedding_forget_waiting", scope_id=scope_id, scope_no=scope_no, model_no=model_no)
+
+
 async def waiting_scopes(work: UnitOfWork, model_no: int, limit: int) -> list[UUID]:
     """Scopes of the tenant with rows that wait for their vector."""
     rows = await work.fetch("embedding_waiting_scopes", model_no=model_no, limit=limit)
