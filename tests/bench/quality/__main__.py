@@ -15,6 +15,7 @@ import json
 import statistics
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -94,6 +95,8 @@ async def measure(
             corpora = await fill(console, options, conversations, caller)
             if kept is not None:
                 kept.save()
+            outcomes = sum((one.outcomes for one in corpora), Counter[str]())
+            console.print("written: " + ", ".join(f"{n} {name}" for name, n in outcomes.most_common()))
             database.execute("ANALYZE")
             for how in chosen(options):
                 try:

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,11 +38,12 @@ class Configuration:
 
 @dataclass(slots=True)
 class Corpus:
-    """A conversation in the service: which turns a memory stands for."""
+    """A conversation in the service: which turns a memory stands for, and what became of the writes."""
 
     conversation: Conversation
     subject: str
     turns: dict[str, list[str]] = field(default_factory=dict)
+    outcomes: Counter[str] = field(default_factory=Counter)
 
 
 def server_legs() -> list[str]:
@@ -104,7 +106,10 @@ async def write(
             timeout=300.0,
         )
         for turn, result in zip(batch, response.results, strict=True):
-            corpus.turns.setdefault(result.memory.memory_id, []).append(turn.turn_id)
+            outcome = write_pb2.WriteOutcome.Name(result.outcome).removeprefix("WRITE_OUTCOME_").lower()
+            corpus.outcomes[outcome] += 1
+            if result.memory.memory_id:
+                corpus.turns.setdefault(result.memory.memory_id, []).append(turn.turn_id)
         progress(len(batch))
     return corpus
 
