@@ -261,3 +261,21 @@ async def test_the_trail_holds_nothing_of_what_was_found(caller: Caller, stored:
     for event in stored.events():
         assert marker not in repr(event)
         assert "4111" not in repr(event)
+
+
+async def test_what_is_only_encrypted_stands_in_no_index(
+    shared: RunningService, caller: Caller, stored: Stored
+) -> None:
+    await set_policy(shared, caller.tenant, {"gates.card_number.default": "encrypt_only"})
+    embedder: Any = shared.service.parts.embedder
+    embedder.batches.clear()
+    result = await one(caller, f"Pays with {CARD} in shops")
+    assert (result.outcome, result.rule) == (outcome("CREATED"), "")
+    assert found(result) == [("personal_data", "CARD_NUMBER", "ALLOWED", 1)]
+    assert (await caller.get(result.memory.memory_id)).memory.content == f"Pays with {CARD} in shops"
+    assert [texts for _, texts in embedder.batches] == [("Pays with [REDACTED:CARD] in shops",)]
+    lexical: dict[str, Any] = {"legs": ["RETRIEVAL_LEG_LEXICAL"], "min_score": 0.0}
+    assert await caller.contents("u1", "4111", **lexical) == []
+    assert await caller.contents("u1", "pays shops", **lexical) == [f"Pays with {CARD} in shops"]
+    again = await one(caller, f"Pays with {CARD} in shops")
+    assert again.outcome == outcome("REINFORCED")

@@ -106,7 +106,7 @@ def _whole(key: ScopeKey | None, tenant_key: TenantKey, revision: Revision, scop
         content = open_content(key, revision)
     except (CiphertextInvalid, ValueError):
         return None
-    return to_memory(tenant_key, revision, scope.kind, scope.label, *content)
+    return to_memory(tenant_key, revision, scope.kind, scope.label, *content[:3])
 
 
 def _messages(memories: Sequence[Memory], broken: list[UUID]) -> list[Exported]:

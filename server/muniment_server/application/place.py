@@ -116,6 +116,6 @@ async def frequencies_of(key: ScopeKey, revision: Revision) -> Mapping[int, int]
 
 def _frequencies(key: ScopeKey, revision: Revision) -> Mapping[int, int]:
     content = open_content(key, revision)
-    terms = index_terms_of(revision.analyzer, content.text, content.speaker).frequencies
+    terms = index_terms_of(revision.analyzer, content.indexed, content.speaker).frequencies
     derived = dict(zip(key.token_hashes(list(terms)), terms.values(), strict=True))
     return {token: derived.get(token, 1) for token in revision.tokens}

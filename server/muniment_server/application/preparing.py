@@ -83,7 +83,7 @@ async def analyse(items: Sequence[NewMemory]) -> list[IndexTerms]:
     """What the index holds of each item; long texts leave the event loop alone."""
 
     def count() -> list[IndexTerms]:
-        return [index_terms(item.content, item.speaker) for item in items]
+        return [index_terms(item.indexed, item.speaker) for item in items]
 
     if sum(len(item.content) for item in items) > _INLINE_CHARACTERS:
         return await asyncio.to_thread(count)
@@ -119,7 +119,9 @@ def prepare(
                             item.content, item.speaker, turn_of(provenance.session, item.turn_number)
                         )
                     ),
-                    content_ct=encrypt_content(key, memory_id, item.content, item.attributes, item.speaker),
+                    content_ct=encrypt_content(
+                        key, memory_id, item.content, item.attributes, item.speaker, masked=item.masked
+                    ),
                     frequencies=dict(zip(hashes, terms.frequencies.values(), strict=True)),
                     term_count=terms.length,
                     analyzer=ANALYZER_VERSION,

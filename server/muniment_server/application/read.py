@@ -69,7 +69,7 @@ def _viewed(
     try:
         if not is_genuine(key, tenant_key.tenant_id, revision):
             return None
-        content, attributes, speaker = open_content(key, revision) if full else (None, None, None)
+        content, attributes, speaker = open_content(key, revision)[:3] if full else (None, None, None)
     except (CiphertextInvalid, ValueError):
         return None
     return to_memory(tenant_key, revision, kind, label, content, attributes, speaker)

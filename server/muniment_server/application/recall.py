@@ -596,7 +596,9 @@ def _compose(
     ranked: list[Ranked] = []
     size = 0
     for candidate, content in choice.chosen:
-        memory = to_memory(tenant_key, candidate.revision, command.scope.kind, command.scope.label, *content)
+        memory = to_memory(
+            tenant_key, candidate.revision, command.scope.kind, command.scope.label, *content[:3]
+        )
         # A content may stand in the packed context as well.
         size += weight(memory) + len(content.text.encode())
         if ranked and size > MAX_ANSWER_BYTES:

@@ -194,6 +194,108 @@ class Reembedder:
                 if not done.stored:
                     break
 
+<<<<<<< server/muniment_server/application/reembed.py
+    async def fill_scope(
+        self,
+        tenant_id: UUID,
+        scope_id: UUID,
+        live: LiveModel,
+        *,
+        missing: bool,
+        change: Reindex | None = None,
+    ) -> Filled:
+        """Make what a scope's memories wait for, with `missing` also what they have no row for.
+
+        Memories whose seal does not hold are left as they are. Raises EmbeddingError when nothing can be
+        embedded at all, ReindexStopped when `change` has ended.
+        """
+        services, done, after = self.services, Filled(), -1
+        number = scope_number(scope_id)
+        while True:
+            async with services.database.transaction(tenant_id, timeout=30.0) as work:
+                page = await without_vector(
+                    work, scope_id, number, live.model_no, after, _PAGE, missing=missing
+                )
+                row = (await read_scopes(work, [scope_id])).get(scope_id) if page else None
+            if row is None:
+                return done
+            key = await reading_key(services.keys, tenant_id, scope_id, row.key_epoch)
+            if key is None:
+                return done
+            begun = asyncio.get_running_loop().time()
+            rows = await self._made(tenant_id, key, live, page, done)
+            if not await self._stored(tenant_id, scope_id, key, rows):
+                return done
+            done.stored += len(rows)
+            after = page[-1].doc_no
+            if change is not None:
+                await self._hold(change)
+                await asyncio.sleep(_BREATH * (asyncio.get_running_loop().time() - begun))
+
+    async def _made(
+        self, tenant_id: UUID, key: ScopeKey, live: LiveModel, page: list[Revision], done: Filled
+    ) -> list[EmbeddingRow]:
+        texts: list[tuple[Revision, str]] = []
+        for revision in page:
+            if not is_genuine(key, tenant_id, revision):
+                continue
+            with suppress(CiphertextInvalid, ValueError):
+                content = open_content(key, revision)
+                texts.append((revision, passage_text(content.indexed, content.speaker)))
+        outage: EmbedderUnavailable | None = None
+        made: list[Embedded | None] = [None] * len(texts)
+        try:
+            made = await live.embeddings.passages_within([text for _, text in texts], _PATIENCE)
+        except EmbedderUnavailable as error:
+            # Of all of them; that may still be the fault of these texts.
+            outage = error
+        rows = []
+        for (revision, _), embedded in zip(texts, made, strict=True):
+            vector = model_vector(live, embedded)
+            if vector is None and await self._hopeless(live, revision):
+                vector = ModelVector(
+                    live.model_no,
+                    live.model.name,
+                    live.model.dimension,
+                    EmbeddingState.NOT_COVERED,
+                    None,
+                )
+            if vector is None:
+                done.failed += 1
+            else:
+                rows.append(embedding_row(key, tenant_id, revision, vector))
+        if outage is not None and not rows:
+            raise outage
+        return rows
+
+    async def _hopeless(self, live: LiveModel, revision: Revision) -> bool:
+        """Whether a text has failed again and again with an embedder that works for others."""
+        place = (live.model_no, revision.memory_id)
+        self._strikes[place] = strikes = self._strikes.get(place, 0) + 1
+        if strikes < _STRIKES:
+            return False
+        self._probes += 1
+        try:
+            await live.embeddings.passages([f"Does the model work? Asked {self._probes} times."])
+        except EmbeddingError:
+            return False
+        del self._strikes[place]
+        _log.warning("a text fails the embedder each time and gets no vector: memory %s", revision.memory_id)
+        return True
+
+    async def _stored(self, tenant_id: UUID, scope_id: UUID, key: ScopeKey, rows: list[EmbeddingRow]) -> bool:
+        """Store rows; False when the scope was erased meanwhile."""
+        if not rows:
+            return True
+        async with self.services.database.transaction(tenant_id, timeout=30.0) as work:
+            locked = (await lock_scopes(work, [scope_id])).get(scope_id)
+            if locked is None or locked.key_epoch != key.epoch:
+                return False
+            await fill_embeddings(work, scope_id, scope_number(scope_id), rows)
+        return True
+
+=======
+>>>>>>> /work/lab/emb/wt/server/muniment_server/application/reembed.py
     # --- a change of model --------------------------------------------------------------------------
 
     async def _carry_on(self, seen: Reindex) -> bool:

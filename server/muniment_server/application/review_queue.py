@@ -176,7 +176,7 @@ async def _page(
         revision = one.revision
         shown = await _open(services, context, key, one, scopes.get(revision.scope_id))
         if shown is not None:
-            memory = to_memory(key, revision, shown.kind, shown.label, *shown.content)
+            memory = to_memory(key, revision, shown.kind, shown.label, *shown.content[:3])
             used += weight(memory)
         if index == size or (last is not None and used > MAX_PAGE_BYTES):
             return opened, broken, last
@@ -283,7 +283,7 @@ def _review(
     noted = rule is not None and seal == note_seal(one.key, revision.memory_id, rule)
     latest = datetime.max.replace(tzinfo=revision.update_time.tzinfo)
     return Review(
-        memory=to_memory(key, revision, one.kind, one.label, *content),
+        memory=to_memory(key, revision, one.kind, one.label, *content[:3]),
         rule=rule if noted and rule is not None else "",
         would_supersede=revision.supersedes,
         conflicts=tuple(conflicts),

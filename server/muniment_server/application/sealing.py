@@ -91,9 +91,14 @@ def encrypt_content(
     attributes: str | None,
     speaker: str | None,
     content_revision: int = 1,
+    *,
+    masked: str | None = None,
 ) -> bytes:
-    """The ciphertext of a memory's content, bound to tenant, scope, epoch, memory and revision."""
-    packed = pack_content(text, attributes, speaker)
+    """The ciphertext of a memory's content, bound to tenant, scope, epoch, memory and revision.
+
+    masked: what the index sees instead of the text, if that is something else.
+    """
+    packed = pack_content(text, attributes, speaker, masked)
     return key.encrypt(packed, CONTENT, memory_id.bytes, content_revision.to_bytes(8))
 
 

@@ -76,12 +76,12 @@ async def vectors(
     """
     current, upcoming = models.current, models.upcoming
     wanted = [index for index, item in enumerate(items) if item.embedding is None]
-    texts = [passage_text(items[index].content, items[index].speaker) for index in wanted]
+    texts = [passage_text(items[index].indexed, items[index].speaker) for index in wanted]
     patience = min(policy.patience, remaining * _SHARE)
     further = (
         asyncio.create_task(
             upcoming.embeddings.passages_within(
-                [passage_text(item.content, item.speaker) for item in items], patience
+                [passage_text(item.indexed, item.speaker) for item in items], patience
             )
         )
         if upcoming is not None

@@ -231,12 +231,15 @@ class ScopeCheck:
     def _derive(self, revision: Revision) -> Derived | None:
         """Open a genuine revision and derive what its text gives."""
         try:
-            text, _, speaker = open_content(self._key, revision)
+            content = open_content(self._key, revision)
         except (CiphertextInvalid, ValueError):
             self._add(FindingKind.CONTENT, f"revision {revision.revision} does not open", revision.memory_id)
             return None
         turn = turn_of(revision.origin_session, revision.turn_number)
-        if self._key.statement_hash(statement_form(text, speaker, turn)) != revision.statement_hash:
+        if (
+            self._key.statement_hash(statement_form(content.text, content.speaker, turn))
+            != revision.statement_hash
+        ):
             self._add(
                 FindingKind.CONTENT,
                 f"the statement hash of revision {revision.revision} is not that of its text",
@@ -245,7 +248,7 @@ class ScopeCheck:
         if revision.analyzer != ANALYZER_VERSION:
             self._report.not_derived += 1
             return None
-        counted = index_terms(text, speaker)
+        counted = index_terms(content.indexed, content.speaker)
         hashes = self._key.token_hashes(list(counted.frequencies))
         derived = Derived(dict(zip(hashes, counted.frequencies.values(), strict=True)), counted.length)
         if derived.terms != revision.term_count or set(hashes) != set(revision.tokens):

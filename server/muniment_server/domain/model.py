@@ -198,6 +198,13 @@ class NewMemory:
     """Caller-given vector, float32 little endian, of the model in use."""
     force: bool = False
     """Keep it whatever its importance."""
+    masked: str | None = None
+    """The content without what may be stored and not indexed, by the word of a gate; None: all of it."""
+
+    @property
+    def indexed(self) -> str:
+        """The text that index and vectors are made of."""
+        return self.content if self.masked is None else self.masked
 
 
 @dataclass(frozen=True, slots=True)

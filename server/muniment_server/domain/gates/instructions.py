@@ -186,11 +186,10 @@ class InstructionGate:
         yield from self._characters(statement)
 
     def _wordings(self, text: str) -> Iterator[tuple[str, bool]]:
-        matched = False
-        for rule, weak in self._english(english_words(text)):
-            matched = True
-            yield rule, weak
-        if not matched and _LEET.search(text):
+        # Several patterns of a family, and a combination, may find the same words: told once.
+        found = dict(self._english(english_words(text)))
+        yield from found.items()
+        if not found and _LEET.search(text):
             # Digits in the place of letters: "1gnore a11 previ0us rules".
             rules: dict[str, bool] = {}
             for table in (_LEET_LETTERS, _LEET_ONE):

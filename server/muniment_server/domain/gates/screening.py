@@ -95,7 +95,8 @@ class Screening:
         after = item
         if content != item.content or indexed != item.content:
             # A caller's vector says what the caller's text says.
-            after = replace(after, content=content, embedding=None)
+            masked = indexed if indexed != content else None
+            after = replace(after, content=content, masked=masked, embedding=None)
         if item.attributes is not None:
             attributes, inside = redacted_json(item.attributes, self._sensitive, statement)
             after = replace(after, attributes=attributes)
