@@ -53,7 +53,7 @@ async def player(
 @pytest.mark.asyncio(loop_scope="module")
 async def test_all_clients_behave_alike(player: Player, name: str) -> None:
     scenario = scenarios()[name]
-    if plays(player.driver.recipe.language, scenario, name):
+    if plays(player.driver.recipe, scenario, name):
         await player.play(name, scenario)
 
 

@@ -13,7 +13,7 @@ from support.postgres import running_server  # noqa: E402
 from support.service import running_service  # noqa: E402
 from support.telemetry import recording  # noqa: E402
 from vectors.bench import bench  # noqa: E402
-from vectors.drivers import PREVIOUS, Driver, DriverMissingError, Recipe, plays, recipes  # noqa: E402
+from vectors.drivers import PREVIOUS, Driver, DriverMissingError, Recipe, own_recipe, plays, recipes  # noqa: E402
 from vectors.fleet import run_fleet  # noqa: E402
 from vectors.matching import MismatchError  # noqa: E402
 from vectors.peer import Peer  # noqa: E402
@@ -35,7 +35,7 @@ async def play(chosen: list[Recipe], pattern: str) -> int:
                 player = Player(running, driver, recorded, peer)
                 column = table.setdefault(recipe.language, {})
                 for name, scenario in wanted.items():
-                    if not plays(recipe.language, scenario, name):
+                    if not plays(recipe, scenario, name):
                         continue
                     try:
                         await player.play(name, scenario)
@@ -77,12 +77,14 @@ async def send_out(chosen: list[Recipe], seconds: float) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--language", default="", help="only these, with commas between")
+    parser.add_argument("--driver", type=Path, help="a driver.json of your own, to play what needs no layer")
     parser.add_argument("--scenario", default="", help="only those whose names hold this")
     parser.add_argument("--fleet", type=float, help="let a fleet act for so many seconds instead")
     parser.add_argument("--bench", action="store_true", help="measure what the layers cost instead")
     arguments = parser.parse_args()
     chosen = []
-    for language, recipe in recipes().items():
+    known = {"own": own_recipe(arguments.driver)} if arguments.driver else recipes()
+    for language, recipe in known.items():
         if not arguments.language or language in arguments.language.split(","):
             try:
                 recipe.prepare()

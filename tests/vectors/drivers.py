@@ -28,11 +28,10 @@ class Recipe:
     requires: tuple[str, ...]
     build: tuple[tuple[str, ...], ...]
     run: tuple[str, ...]
-
-    @property
-    def folder(self) -> Path:
-        """Where its commands run."""
-        return CLIENTS / self.language if self.language != PREVIOUS else ROOT
+    folder: Path
+    """Where its commands run."""
+    bare: bool = False
+    """A generated client without a layer."""
 
     def prepare(self) -> None:
         """Build it. DriverMissingError when a program that it requires is not there."""
@@ -49,33 +48,44 @@ class Recipe:
 
 PREVIOUS = "previous"
 """A client of the contract's previous version; see previous/driver.py."""
-PREVIOUS_SCENARIOS = ("memory/", "errors/", "wire/")
-"""What it plays: what was there before, and needs no layer."""
+BARE_SCENARIOS = ("memory/", "errors/", "wire/")
+"""What a client plays that is generated and nothing else."""
 
 
-def plays(language: str, scenario: Mapping[str, Any], name: str) -> bool:
+def plays(recipe: Recipe, scenario: Mapping[str, Any], name: str) -> bool:
     """Whether a driver plays a scenario."""
-    if language != PREVIOUS:
+    if not recipe.bare:
         return True
-    return name.startswith(PREVIOUS_SCENARIOS) and not scenario.get("layer") and not scenario.get("new")
+    if recipe.language == PREVIOUS and scenario.get("new"):
+        return False
+    return name.startswith(BARE_SCENARIOS) and not scenario.get("layer")
 
 
 def recipes() -> dict[str, Recipe]:
     """All drivers in the tree, by language."""
-    found = {
-        PREVIOUS: Recipe(
-            PREVIOUS, (), (), (sys.executable, str(Path(__file__).parent / "previous/driver.py"))
-        )
-    }
+    previous = (sys.executable, str(Path(__file__).parent / "previous" / "driver.py"))
+    found = {PREVIOUS: Recipe(PREVIOUS, (), (), previous, ROOT, bare=True)}
     for path in sorted(CLIENTS.glob("*/conformance/driver.json")):
-        text = json.loads(path.read_text("utf-8"))
-        found[text["language"]] = Recipe(
-            text["language"],
-            tuple(text["requires"]),
-            tuple(map(tuple, text["build"])),
-            tuple(text["run"]),
-        )
+        recipe = _read(path, path.parents[1], bare=False)
+        found[recipe.language] = recipe
     return found
+
+
+def own_recipe(path: Path) -> Recipe:
+    """A driver of somebody's own; its commands run in the folder of the file."""
+    return _read(path.resolve(), path.resolve().parent, bare=True)
+
+
+def _read(path: Path, folder: Path, *, bare: bool) -> Recipe:
+    text = json.loads(path.read_text("utf-8"))
+    return Recipe(
+        text["language"],
+        tuple(text["requires"]),
+        tuple(map(tuple, text["build"])),
+        tuple(text["run"]),
+        folder,
+        bare,
+    )
 
 
 @dataclass
