@@ -96,7 +96,7 @@ class Filler:
                 continue
             with suppress(CiphertextInvalid, ValueError):
                 content = open_content(key, revision)
-                texts.append((revision, passage_text(content.text, content.speaker)))
+                texts.append((revision, passage_text(content.indexed, content.speaker)))
         outage: EmbedderUnavailable | None = None
         made: list[Embedded | None] = [None] * len(texts)
         try:

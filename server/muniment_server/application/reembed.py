@@ -350,9 +350,7 @@ class Reembedder:
             done = Filled()
             async for tenant_id, scope_id, _ in self._scopes():
                 await self._hold(change)
-                one = await self.filler.fill(
-                    tenant_id, scope_id, live, missing=True, hold=lambda: self._hold(change)
-                )
+                one = await self.filler.fill(tenant_id, scope_id, live, missing=True, hold=hold)
                 done.stored += one.stored
                 done.failed += one.failed
             if done.failed:
