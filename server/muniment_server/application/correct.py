@@ -193,7 +193,7 @@ async def _restore(
     if wanted is None:
         raise MemoryNotRestorable(str(current.memory_id), current.state.name)
     now = services.clock()
-    text = replace(wanted, memory_id=current.memory_id, supersedes=current.supersedes)
+    text = replace(wanted, supersedes=current.supersedes)
     place = await place_of(work, key, replace(text, update_time=current.update_time), now)
     live = place.live
     waits = wanted.trust > context.principal.max_trust or (live is not None and wanted.trust < live.trust)
@@ -212,7 +212,7 @@ async def _restore(
     changed = await change.change(
         work,
         [*retired, (current, after)],
-        {} if waits else {after.memory_id: await frequencies_of(key, wanted)},
+        {} if waits else {after.memory_id: await frequencies_of(key, after)},
     )
     if waits:
         await note_review(work, key, after, LESS_TRUSTED)
@@ -242,6 +242,16 @@ async def revision_to_restore(
     """
     if current.revision == 1 and current.state is MemoryState.ARCHIVED and number in (None, 1):
         return current
+    found = await _live_revision(work, key, current, number)
+    if found is None or found.content_revision != current.content_revision:
+        return found
+    # The same text, whose index terms another version of the analysis may have made meanwhile.
+    return replace(found, tokens=current.tokens, term_count=current.term_count, analyzer=current.analyzer)
+
+
+async def _live_revision(
+    work: UnitOfWork, key: ScopeKey, current: Revision, number: int | None
+) -> Revision | None:
     before = number + 1 if number is not None else None
     while True:
         page = await read_revisions(work, current.memory_id, before, _PAGE if number is None else 1)

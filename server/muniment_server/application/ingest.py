@@ -26,6 +26,7 @@ from muniment_server.telemetry import names
 from muniment_server.telemetry.spans import memory_span
 
 from .batch import Applied, Batch, apply, candidate_keys, gathered
+from .consenting import check_unheard_of
 from .consistency import issue_token
 from .idempotency import RequestMark, remember, stored_response
 from .ingest_body import PendingTurn, conversation_id, role_source, turn_digest
@@ -229,6 +230,7 @@ async def _store(
     async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
         opened = await _open(work, call, prepared)
         if opened.scope is None:
+            await check_unheard_of(work, call.tenant_key, call.scope_id)
             await create_scope(work, key, call.target, call.scope_id, now)
             opened = await _open(work, call, prepared)
         row = usable_scope(context.tenant_id, key, call.target, opened.scope)
