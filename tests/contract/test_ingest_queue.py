@@ -438,3 +438,32 @@ async def test_a_process_that_is_killed_loses_nothing_and_does_nothing_twice(
         assert sum(one.reinforcement_count for one in everything) == 0, "something was done twice"
     stored.check()
     assert await findings(shared, "killed") == []
+
+
+async def test_two_services_do_not_do_a_conversation_twice(
+    shared: RunningService, module_database: PostgresDatabase, endpoint: ChatEndpoint, keys: Path
+) -> None:
+    caller = shared.caller("both")
+    stored = Stored(module_database, "both")
+    tenant = shared.tenant_id("both")
+    async with running_service(module_database, keys_folder=keys, **_settings(endpoint)) as other:
+        there = Caller(other.channel, caller.tenant, caller.key)
+        ids = []
+        for number in range(12):
+            who = (caller, there)[number % 2]
+            session = f"n{number}"
+            said = turns("I live in Bergen.", "Actually, I live in Oslo.")
+            answer = await ingest(who, session, said, session=session, mode=QUEUED, end_session=True)
+            for service in (shared, other):
+                service.service.ingests.notify(tenant)
+            ids.append((session, answer.ingest_id))
+        for session, ingest_id in ids:
+            found = await finished(caller, ingest_id)
+            assert (found.state, found.attempts) == (DONE, 1)
+            assert [one.content for one in await listed(caller, session, slots=["home_city"])] == [
+                "I live in Oslo"
+            ]
+    assert stored.count("memory", "reinforce_count > 0") == 0
+    assert stored.count("memory", "kind <> 7") == 24
+    # Each call and each extraction is one event.
+    assert len(stored.events(10)) == 24

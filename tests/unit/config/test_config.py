@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from muniment_server.config import ConfigError, Settings, load, variable
+from muniment_server.extraction.settings import chat_model
 from muniment_server.interceptors.methods import MethodClass
 
 SECRET = "s3cr3t-value"
@@ -201,3 +202,27 @@ def test_secrets_show_nowhere(env: pytest.MonkeyPatch) -> None:
 def test_settings_do_not_change() -> None:
     with pytest.raises(ValueError, match="frozen"):
         load().listen = "x"
+
+
+def test_the_language_model_is_named_whole_and_reached_safely(
+    env: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    key = tmp_path / "llm.key"
+    key.write_text(f"{SECRET}\n")
+    settings = load(llm_url="https://models.example/v1", llm_model="m", llm_api_key_file=key)
+    model = chat_model(settings)
+    assert model is not None
+    assert (model.endpoint.key, model.endpoint.timeout) == (SECRET, 20.0)
+    assert SECRET not in repr(settings)
+    assert SECRET not in repr(model.endpoint)
+    assert chat_model(load()) is None
+    load(llm_url="http://127.0.0.1:8000/v1", llm_model="m")
+    assert len(faults(llm_url="https://models.example/v1")) == 1
+    assert len(faults(llm_url="http://models.example/v1", llm_model="m")) == 1
+    assert len(faults(llm_url="https://user:pw@models.example/v1", llm_model="m")) == 1
+    given = {"llm_url": "https://models.example/v1", "llm_model": "m"}
+    assert len(faults(**given, llm_api_key=SECRET, llm_api_key_file=key)) == 1
+    assert len(faults(**given, llm_api_key_file=tmp_path / "none")) == 1
+    with pytest.raises(ConfigError) as caught:
+        chat_model(load(**given, llm_api_key=f"{SECRET}\nx"))
+    assert SECRET not in str(caught.value)
