@@ -61,7 +61,7 @@ async def test_a_secret_is_replaced_and_told_of(caller: Caller, stored: Stored) 
     assert await caller.contents("u1", "pays") == [memory.content]
     await caller.erase_subject("u1")
     assert stored.count("memory") == stored.count("idempotency") == 0
-    assert not any("4111" in repr(row) for table in stored.snapshot().values() for row in table)
+    assert not any("4111111" in repr(row).replace(" ", "") for table in stored.snapshot().values() for row in table)
 
 
 async def test_a_write_that_redacts_is_repeated_and_erased(caller: Caller, stored: Stored) -> None:
@@ -260,7 +260,7 @@ async def test_the_trail_holds_nothing_of_what_was_found(caller: Caller, stored:
     await caller.write("u1", f"{marker} pays with {CARD}", f"{ATTACK} {marker}")
     for event in stored.events():
         assert marker not in repr(event)
-        assert "4111" not in repr(event)
+        assert "4111111" not in repr(event).replace(" ", "")
 
 
 async def test_what_is_only_encrypted_stands_in_no_index(
