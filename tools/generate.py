@@ -32,6 +32,7 @@ GO = Path("clients/go/munimentv1")
 TYPESCRIPT = Path("clients/typescript/src/gen")
 JAVA = Path("clients/java/src/main/java/dev/muniment/v1")
 RUST = Path("clients/rust/src/gen")
+REFERENCE = Path("docs/reference")
 SERVICE_CONFIG = Path("proto/muniment/v1/muniment_grpc_service_config.json")
 
 PACKAGE = '"""Generated from proto/ by `make generate`. Do not edit."""\n'
@@ -118,9 +119,17 @@ def make_rust(output: Path) -> None:
     (output / RUST / "service_config.rs").write_text(config, "utf-8")
 
 
+def make_reference(output: Path) -> None:
+    buf_generate("buf.gen.docs.yaml", output)
+    page = output / REFERENCE / "contract.md"
+    text = page.read_text("utf-8")
+    page.write_text("\n".join(line.rstrip() for line in text.split("\n")), "utf-8")
+
+
 TARGETS = (
     Target(SERVER, make_server),
     Target(CLIENT, make_python),
+    Target(REFERENCE, make_reference, needs=("go",), install=plugins.install_go),
     Target(GO, make_go, needs=("go",), install=plugins.install_go),
     Target(TYPESCRIPT, make_typescript, needs=("node", "npm"), install=plugins.install_node),
     Target(JAVA, make_java, needs=("java", "mvn"), install=plugins.install_java),

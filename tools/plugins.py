@@ -13,6 +13,7 @@ TOOLS = ROOT / ".tools"
 GO_PLUGINS = (
     "google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.10",
     "google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.6.2",
+    "github.com/pseudomuto/protoc-gen-doc/cmd/protoc-gen-doc@v1.5.1",
 )
 
 # As old as the registry has them: generated code asks for a runtime at least as new as its generator.
@@ -44,7 +45,7 @@ def _pinned(stamp: Path, pins: str) -> bool:
 
 
 def install_go() -> None:
-    """protoc-gen-go and protoc-gen-go-grpc into .tools/go/bin."""
+    """protoc-gen-go, protoc-gen-go-grpc and protoc-gen-doc into .tools/go/bin."""
     pins = "\n".join(GO_PLUGINS)
     stamp = TOOLS / "go" / ".installed"
     if _pinned(stamp, pins):

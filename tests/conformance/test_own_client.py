@@ -1,0 +1,30 @@
+"""docs/generate-your-own-client.md holds: its example is built by the page's commands and plays the scenarios."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "generate-your-own-client.md"
+
+
+@pytest.mark.timeout(600)
+def test_the_commands_of_the_page_hold() -> None:
+    if shutil.which("mvn") is None:
+        if os.environ.get("CI"):
+            pytest.fail("mvn is not installed")
+        pytest.skip("mvn is not installed")
+    commands = re.findall(r"```sh no-run\n(.+?)\n```", PAGE.read_text("utf-8"))
+    assert len(commands) == 2
+    for command in commands:
+        words = command.split()
+        if words[0] == "python":
+            words[0] = sys.executable
+        done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"\b1\d played, 0 failed", done.stdout), done.stdout
