@@ -1,4 +1,4 @@
-"""docs/generate-your-own-client.md holds: its example is built by the page's commands and plays the scenarios."""
+"""The example of docs/generate-your-own-client.md is built by its commands and plays the scenarios."""
 
 import os
 import re
