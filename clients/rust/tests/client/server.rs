@@ -5,9 +5,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Duration;
 
 use muniment::v1::*;
-use muniment::{Client, Code, fact, item, property, subject, write};
+use muniment::{Client, Code, Tls, fact, item, property, subject, write};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 
@@ -17,6 +18,25 @@ struct Server {
     home: PathBuf,
     target: String,
     key: String,
+    /// A certificate and its key, which the server shows and wants to see; `None` where openssl is not there.
+    identity: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+/// A certificate made for the occasion, as PEM files in a folder.
+async fn certificate(folder: &Path) -> Option<(PathBuf, PathBuf)> {
+    let (certificate, key) = (folder.join("cert.pem"), folder.join("key.pem"));
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"])
+        .args(["-subj", "/CN=memory.example", "-addext", "subjectAltName=DNS:memory.example"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE"])
+        .arg("-out")
+        .arg(&certificate)
+        .arg("-keyout")
+        .arg(&key)
+        .stderr(Stdio::null())
+        .status()
+        .await;
+    made.is_ok_and(|status| status.success()).then_some((certificate, key))
 }
 
 impl Server {
@@ -24,7 +44,15 @@ impl Server {
         // Short, because a Unix socket lies in it.
         let home = std::env::temp_dir().join(format!("mr{}", std::process::id()));
         std::fs::create_dir_all(&home).expect("a folder");
-        let mut process = Command::new(program)
+        let files = certificate(&home).await;
+        let mut command = Command::new(program);
+        if let Some((certificate, key)) = &files {
+            command
+                .env("MUNIMENT_TLS_CERT_FILE", certificate)
+                .env("MUNIMENT_TLS_KEY_FILE", key)
+                .env("MUNIMENT_TLS_CLIENT_CA_FILE", certificate);
+        }
+        let mut process = command
             .args(["serve", "--listen", "127.0.0.1:0"])
             .env("MUNIMENT_HOME", home.join("h"))
             .env("MUNIMENT_DRAIN_DELAY", "0")
@@ -42,7 +70,9 @@ impl Server {
             }
         }
         let key = std::fs::read_to_string(home.join("h/dev-key")).expect("a key").trim().to_owned();
-        Self { process, _output: output, home, target, key }
+        let read = |path| std::fs::read(path).expect("a PEM file");
+        let identity = files.map(|(certificate, key)| (read(certificate), read(key)));
+        Self { process, _output: output, home, target, key, identity }
     }
 
     async fn stop(mut self) {
@@ -63,14 +93,29 @@ async fn one_turn_of_an_agent() {
         return;
     }
     let server = Server::start(&program).await;
-    let outcome = tokio::spawn(turn(server.target.clone(), server.key.clone())).await;
+    let mut builder = Client::builder().target(&server.target).tenant("dev").api_key(&server.key);
+    if let Some((certificate, key)) = &server.identity {
+        let trusting = Tls::new().root_certificates(certificate.clone()).server_name("memory.example");
+        refused(&server, trusting.clone()).await;
+        refused(&server, Tls::new().identity(certificate.clone(), key.clone()).server_name("memory.example")).await;
+        builder = builder.tls(trusting.identity(certificate.clone(), key.clone()));
+    }
+    let outcome = tokio::spawn(turn(builder.build().unwrap())).await;
     server.stop().await;
     outcome.unwrap();
 }
 
-async fn turn(target: String, key: String) {
-    let client = Client::builder().target(target).tenant("dev").api_key(key).build().unwrap();
+/// Without a certificate of its own, or for a server whose authority it does not know, a client gets nowhere.
+async fn refused(server: &Server, tls: Tls) {
+    let builder = Client::builder().target(&server.target).tenant("dev").api_key(&server.key).tls(tls);
+    let client = builder.build().unwrap();
+    let error = client.get_memory(GetMemoryRequest::default()).await.unwrap_err();
+    assert!(matches!(error.code(), Code::Unavailable), "{error:?}");
+}
 
+async fn turn(client: Client) {
+    // How long calls take is not the question on a machine that is busy with tests.
+    let client = client.with_timeout(Duration::from_secs(30));
     let mut tea = item(MemoryKind::Preference, "Ada drinks green tea, never coffee. 🍵");
     tea.properties = [("cups".to_owned(), property(3.0))].into();
     let written = client.write(write(subject("ada"), [tea, fact("Ada lives in Lyon.")])).await.unwrap();
