@@ -5,17 +5,17 @@ from uuid import UUID
 
 from muniment_server.audit.events import AuditAction
 from muniment_server.domain.consent import Consent
-from muniment_server.domain.errors import PermissionDenied
-from muniment_server.domain.model import MemoryKind, Scope, SourceType
+from muniment_server.domain.model import MemoryFilter, MemoryKind, Scope, SourceType
 from muniment_server.domain.plain_words import Holding, language_of, sentence, summary
 from muniment_server.identity.principal import CallContext
 from muniment_server.storage.database import UnitOfWork
+from muniment_server.storage.memories import filter_values
 
 from .consent import read_consent
 from .consenting import default_consent
 from .scoping import bind_scope
 from .services import Services
-from .viewing import may_name, view_of
+from .viewing import within_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,26 +29,19 @@ class Described:
 
 
 async def describe(services: Services, context: CallContext, scope: Scope, language: str) -> Described:
-    """What is stored of a subject. Raises PermissionDenied, IntegrityViolation."""
+    """What is stored of a subject, as far as the caller may see it.
+
+    Raises PermissionDenied, IntegrityViolation.
+    """
     bind_scope(context, scope)
-    view = await view_of(services, context, scope)
-    if view is not None and not may_name(view, scope.kind, scope.label):
-        raise PermissionDenied("space")
+    restriction = await within_view(services, context, scope, MemoryFilter())
     key = await services.keys.tenant(context.tenant_id)
     scope_id = key.scope_id(int(scope.kind), scope.label)
     chosen = language_of(language)
     settings = await services.settings.of(context.tenant_id)
     async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
         consent = await read_consent(services, work, key, scope_id)
-        holdings = [
-            one
-            for one in await _holdings(work, scope_id, context.principal.agent)
-            if view is None
-            or (
-                (view.kinds is None or one.kind in view.kinds)
-                and (view.source_types is None or one.source_type in view.source_types)
-            )
-        ]
+        holdings = await _holdings(work, scope_id, restriction, context.principal.agent)
         await services.trail.record(
             work, key, context, AuditAction.DESCRIBE_SUBJECT, now=services.clock(), scope_id=scope_id
         )
@@ -61,8 +54,12 @@ async def describe(services: Services, context: CallContext, scope: Scope, langu
     )
 
 
-async def _holdings(work: UnitOfWork, scope_id: UUID, bound_agent: str | None) -> list[Holding]:
-    rows = await work.fetch("subject_holdings", scope_id=scope_id, bound_agent=bound_agent)
+async def _holdings(
+    work: UnitOfWork, scope_id: UUID, restriction: MemoryFilter, bound_agent: str | None
+) -> list[Holding]:
+    rows = await work.fetch(
+        "subject_holdings", **filter_values(restriction), scope_id=scope_id, bound_agent=bound_agent
+    )
     found = []
     for row in rows:
         try:
