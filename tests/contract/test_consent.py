@@ -1,5 +1,6 @@
 """What a subject allows: it holds at once and everywhere, outlives erasures, and nobody changes it unseen."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -166,6 +167,21 @@ class TestWithdrawing:
         await caller.erase_subject("u1")
         found = await consent(caller)
         assert (found.level, list(found.forgotten_sessions)) == (NONE, ["s1"])
+        assert await findings(shared, caller.tenant) == []
+
+
+class TestAtTheSameMoment:
+    async def test_writers_lose_against_a_withdrawal(
+        self, shared: RunningService, caller: Caller, stored: Stored
+    ) -> None:
+        await caller.write("u1", "Likes tea")
+        writes = [asyncio.create_task(caller.write("u1", f"Likes number {number}")) for number in range(30)]
+        await asyncio.wait(writes, return_when=asyncio.FIRST_COMPLETED)
+        await decide(caller, level=NONE, erase=True)
+        after = await caller.write("u1", "Likes figs")
+        assert after.results[0].rule == "CONSENT_NONE"
+        await asyncio.gather(*writes)
+        assert stored.count("memory") == 0
         assert await findings(shared, caller.tenant) == []
 
 

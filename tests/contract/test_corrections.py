@@ -1,9 +1,11 @@
 """Restore, Retract and UndoWrite: what was changed comes back, what changed since is left."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
+import grpc
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -12,7 +14,16 @@ from contract.verified import findings
 from muniment_server._gen.muniment.v1 import audit_pb2, correction_pb2, memory_pb2, memory_service_pb2
 from muniment_server.domain.model import SourceType, TrustLevel
 from muniment_server.identity.principal import Permission
-from support.service import Caller, RunningService, error_info, item, request_id, violations
+from support.service import (
+    Caller,
+    RunningService,
+    error_info,
+    item,
+    reason,
+    request_id,
+    scope,
+    violations,
+)
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -200,6 +211,28 @@ class TestRestore:
         answer = await caller.recall("u1", "Lives in Nice Lyon")
         assert new.memory_id in answer.seal_broken_memory_ids
         assert await findings(shared, caller.tenant) != []
+
+
+class TestAtTheSameMoment:
+    async def test_one_memory_is_live_whoever_comes_first(
+        self, shared: RunningService, caller: Caller
+    ) -> None:
+        chain = [await one(caller, item("Nice", slot="home"))]
+        for text in ("Lyon", "Metz"):
+            chain.append((await caller.supersede(chain[-1].memory_id, item(text, slot="home"))).memory)
+        calls: list[Any] = [restore(caller, each.memory_id) for each in (*chain, *chain)]
+        calls += [retract(caller, chain[-1].memory_id), caller.write("u1", item("Brest", slot="home"))]
+        for answer in await asyncio.gather(*calls, return_exceptions=True):
+            if isinstance(answer, grpc.aio.AioRpcError):
+                assert reason(answer) in (
+                    "MEMORY_NOT_RESTORABLE",
+                    "MEMORY_SUPERSEDED",
+                    "MEMORY_NOT_ACTIVE",
+                    "TRANSACTION_CONFLICT",
+                )
+        listed = await caller.call("ListMemories", memory_service_pb2.ListMemoriesRequest(scope=scope("u1")))
+        assert len(listed.memories) <= 1
+        assert await findings(shared, caller.tenant) == []
 
 
 class TestRetract:
