@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import random
 import tempfile
+import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest_asyncio
 
 from contract.stored import Stored, refused, until
 from contract.verified import findings
-from muniment_server._gen.muniment.v1 import ingest_pb2, memory_pb2
+from muniment_server._gen.muniment.v1 import erasure_pb2, ingest_pb2, memory_pb2, memory_service_pb2
 from muniment_server.domain.extraction.candidate import Extraction, ExtractorKind, Turn
 from muniment_server.domain.model import SourceType
 from support.chat_endpoint import ChatEndpoint, chat_endpoint
@@ -34,6 +35,7 @@ from support.conversations import (
 from support.postgres import PostgresDatabase
 from support.served import served
 from support.service import Caller, RunningService, request_id, running_service, scope
+from support.telemetry import recording
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -467,3 +469,67 @@ async def test_two_services_do_not_do_a_conversation_twice(
     assert stored.count("memory", "kind <> 7") == 24
     # Each call and each extraction is one event.
     assert len(stored.events(10)) == 24
+
+
+@pytest.mark.parametrize("what", ["subject", "session", "turn"])
+async def test_what_is_erased_while_it_is_looked_at_does_not_come_back(
+    caller: Caller, stored: Stored, endpoint: ChatEndpoint, what: str
+) -> None:
+    thinking, go_on = threading.Event(), threading.Event()
+
+    def slowly(_request: Any) -> Any:
+        thinking.set()
+        go_on.wait(1.5)
+        return {
+            "candidates": [
+                proposal("Ines lives in Bergen", "user_stated", 0, slot="home_city"),
+                proposal("Ines likes tea", "user_stated", 1),
+            ]
+        }
+
+    endpoint.answers(slowly)
+    said = [turn(0, "Ines lives in Bergen"), turn(1, "Ines likes tea")]
+    answer = await ingest(caller, "u1", said, mode=QUEUED, extractor=LLM, end_session=True)
+    await asyncio.to_thread(thinking.wait, 10)
+    assert (await progress(caller, answer.ingest_id)).state == RUNNING
+    if what == "subject":
+        assert (await caller.erase_subject("u1")).counts.queued_jobs == 1
+    elif what == "session":
+        target = erasure_pb2.ErasureTarget(session=erasure_pb2.SessionTarget(scope=scope("u1", session="s1")))
+        await caller.call("Erase", memory_service_pb2.EraseRequest(target=target))
+    else:
+        await caller.erase_memories(answer.turns[0].memory_id)
+    endpoint.answers(
+        {
+            "candidates": [
+                proposal("Ines lives in Bergen", "user_stated", 0),
+                proposal("Ines likes tea", "user_stated", 1),
+            ]
+        }
+    )
+    go_on.set()
+    if what == "turn":
+        assert (await finished(caller, answer.ingest_id)).state == DONE
+        kept = await listed(caller, "u1", states=[1, 2, 3, 4, 5])
+        assert [one.content for one in kept] == ["Ines likes tea"] * 2
+    else:
+        await until(lambda: not stored.count("ingest_session"))
+        await asyncio.sleep(0.3)
+        assert stored.count("memory") == 0
+        await refused(progress(caller, answer.ingest_id), "NOT_FOUND", "INGEST_NOT_FOUND")
+
+
+async def test_telemetry_holds_nothing_of_a_conversation(caller: Caller, endpoint: ChatEndpoint) -> None:
+    endpoint.answers({"candidates": [proposal("KORRIGAN-9 is the code", "user_stated", 0)]})
+    with recording() as recorded:
+        said = [turn(0, "KORRIGAN-9 is the code", speaker="Ms KORRIGAN-9")]
+        answer = await ingest(caller, "KORRIGAN-9", said, extractor=HYBRID)
+        assert made(answer) == [("CREATED", "llm/v1")]
+        endpoint.behaves("refuses")
+        await ingest(caller, "KORRIGAN-9", said, session="s2", extractor=LLM)
+        endpoint.answers({"candidates": []})
+        everything = recorded.everything()
+    assert "muniment.ingest.extract" in everything
+    assert "chat test-model" in everything
+    for secret in ("KORRIGAN-9", KEY):
+        assert secret not in everything
