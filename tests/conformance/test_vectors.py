@@ -44,7 +44,9 @@ async def player(
         pytest.skip(str(missing))
     driver, peer = await Driver.start(recipe), Peer()
     await peer.start()
-    yield Player(running, driver, recorded, peer)
+    made = Player(running, driver, recorded, peer)
+    await made.warm_up()
+    yield made
     assert await driver.close() == 0
     await peer.stop()
 

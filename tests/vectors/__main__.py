@@ -33,6 +33,7 @@ async def play(chosen: list[Recipe], pattern: str) -> int:
                 driver, peer = await Driver.start(recipe), Peer()
                 await peer.start()
                 player = Player(running, driver, recorded, peer)
+                await player.warm_up()
                 column = table.setdefault(recipe.language, {})
                 for name, scenario in wanted.items():
                     if not plays(recipe, scenario, name):

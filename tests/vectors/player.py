@@ -70,6 +70,19 @@ class Player:
         self.foreign_key = running.caller("conf-foreign").key
         self._held: psycopg.Connection[Any] | None = None
 
+    async def warm_up(self) -> None:
+        """Make a first call, which may take its time: some runtimes load half of themselves for it."""
+        await self._connect({}, Values(subject="", tenant=self.tenant), client="main")
+        request = {"scope": {"subject": "nobody"}}
+        line = {
+            "op": "call",
+            "method": "MemoryService/ListMemories",
+            "request": request,
+            "timeout_ms": 60_000,
+        }
+        answer = await self.driver.ask(line, timeout=90)
+        assert answer["ok"], answer
+
     async def play(self, name: str, scenario: Mapping[str, Any]) -> None:
         """Play one scenario. Raises MismatchError with the step that did not hold."""
         subject = f"{name}#{uuid4().hex[:8]}"
