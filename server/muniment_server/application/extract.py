@@ -29,6 +29,7 @@ from muniment_server.storage.database import UnitOfWork
 from muniment_server.storage.ingest import holds, release, update_ingest, waiting_ingests
 from muniment_server.storage.memories import open_write, scopes_of
 from muniment_server.telemetry import names
+from muniment_server.telemetry.instruments import metrics
 from muniment_server.telemetry.logs import describe_exception
 from muniment_server.telemetry.spans import ActiveSpan, span
 
@@ -130,6 +131,9 @@ async def _look(services: Services, tenant_id: UUID, claimed: Claimed, seconds: 
                 await attempts.lost(conflict)
             else:
                 break
+    metrics().ingest_attempt(
+        "done", made.by.name.lower(), made.fallback.name.lower() if made.fallback else None
+    )
     services.on_recorded(tenant_id)
 
 
@@ -294,6 +298,8 @@ async def _put_off(services: Services, tenant_id: UUID, claimed: Claimed, error:
     now = services.clock()
     attempts = claimed.jobs[0].row.attempts + 1
     given_up = attempts >= services.ingest.attempts
+    asked = claimed.jobs[0].body.extractor.name.lower()
+    metrics().ingest_attempt("given_up" if given_up else "put_off", asked, None)
     _log.warning(
         "memories of conversation %s could not be made (attempt %d%s): %s",
         claimed.conversation.conversation_id,

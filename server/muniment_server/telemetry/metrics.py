@@ -99,6 +99,11 @@ class Metrics:
         self._written = meter.create_counter(
             names.METRIC_WRITE_ITEMS, unit="{memory}", description="Written items by outcome."
         )
+        self._ingests = meter.create_counter(
+            names.METRIC_INGEST_ATTEMPTS,
+            unit="{attempt}",
+            description="Attempts to make memories of turns, by outcome, extractor and fallback.",
+        )
         self._lag = meter.create_gauge(
             names.METRIC_EMBEDDING_LAG, unit="s", description="Age of the oldest memory without its vector."
         )
@@ -179,6 +184,17 @@ class Metrics:
         self._results.record(results, attributes)
         if tokens is not None:
             self._tokens.record(tokens, attributes)
+
+    def ingest_attempt(self, outcome: str, extractor: str, fallback: str | None) -> None:
+        """One attempt: `done`, `put_off` or `given_up`; who did the work, and why not who was asked."""
+        self._ingests.add(
+            1,
+            {
+                names.INGEST_OUTCOME: outcome,
+                names.INGEST_EXTRACTOR: extractor,
+                names.INGEST_FALLBACK: fallback or "none",
+            },
+        )
 
     def written(self, outcome: str, count: int = 1) -> None:
         """Written items that ended with this outcome, as the contract names it."""

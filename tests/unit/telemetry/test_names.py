@@ -96,6 +96,7 @@ muniment.denied.unreported
 muniment.embedding.lag
 muniment.erasure.duration
 muniment.erasure.pending
+muniment.ingest.attempts
 muniment.integrity.violations
 muniment.recall.results
 muniment.recall.stage.duration

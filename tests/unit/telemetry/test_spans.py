@@ -156,6 +156,7 @@ def test_metrics_without_traces_are_still_recorded() -> None:
             pass
         metrics().observe_pool("app", lambda: PoolStats(used=2, idle=3, maximum=10, pending=1))
         metrics().written("CREATED", 3)
+        metrics().ingest_attempt("done", "rules", "llm_timeout")
         metrics().recall("hybrid", 5, 120)
         metrics().embedding_lag(0.0)
         metrics().erasures_pending(1)
