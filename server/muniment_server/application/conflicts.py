@@ -18,7 +18,7 @@ from muniment_server.domain.conflicts import (
     is_near,
     shared_terms,
 )
-from muniment_server.domain.differences import differences
+from muniment_server.domain.differences import Features, differing, features
 from muniment_server.domain.model import MemoryState, Scope
 from muniment_server.embedding.base import EmbeddingModel
 from muniment_server.embedding.live import LiveModel
@@ -36,6 +36,21 @@ MOST_COMPARED = 5_000
 
 Requests: TypeAlias = Sequence[tuple[str, Mapping[str, Any]]]
 """Names of statements with their values."""
+
+
+MOST_READ = 2_000
+"""Characters of a text that are looked through for differences."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    memory_id: UUID
+    cosine: float
+    text: str
+
+    def order(self) -> tuple[float, UUID]:
+        """Nearest first."""
+        return -self.cosine, self.memory_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,24 +100,32 @@ class Near:
         this very write superseded.
         """
         answers = iter(rows)
-        results: list[dict[UUID, PossibleConflict]] = []
-        for one, text, own in zip(prepared, texts, stored, strict=True):
-            near: dict[UUID, PossibleConflict] = {}
+        near: list[dict[UUID, _Candidate]] = []
+        for one, own in zip(prepared, stored, strict=True):
+            found: dict[UUID, _Candidate] = {}
             for row in next(answers, []) if rows and self._vector(one) is not None else []:
-                found = self._stored(key, tenant_id, one, text, row)
-                if found is not None and found.memory_id != own and found.memory_id not in gone:
-                    near[found.memory_id] = found
-            results.append(near)
+                candidate = self._stored(key, tenant_id, one, row)
+                if candidate is not None and candidate.memory_id not in gone and candidate.memory_id != own:
+                    found[candidate.memory_id] = candidate
+            near.append(found)
         if self.most and len(prepared) > 1:
-            self._among(prepared, texts, stored, gone, results)
+            self._among(prepared, texts, stored, gone, near)
+        read = _Reader()
         return [
-            sorted(near.values(), key=lambda one: (-one.similarity, one.memory_id))[: self.most]
-            for near in results
+            [
+                PossibleConflict(
+                    one.memory_id,
+                    max(-1.0, min(1.0, one.cosine)),
+                    differing(read.features(text), read.features(one.text)),
+                )
+                for one in sorted(found.values(), key=lambda each: (-each.cosine, each.memory_id))[
+                    : self.most
+                ]
+            ]
+            for text, found in zip(texts, near, strict=True)
         ]
 
-    def _stored(
-        self, key: ScopeKey, tenant_id: UUID, one: Prepared, text: str, row: Row
-    ) -> PossibleConflict | None:
+    def _stored(self, key: ScopeKey, tenant_id: UUID, one: Prepared, row: Row) -> _Candidate | None:
         revision = to_revision(row)
         cosine = float(row["cosine"])
         relevance = self.live.model.calibration.relevance(cosine)
@@ -112,10 +135,9 @@ class Near:
         if revision.state is not MemoryState.ACTIVE or not is_genuine(key, tenant_id, revision):
             return None
         try:
-            other = open_content(key, revision).text
+            return _Candidate(revision.memory_id, cosine, open_content(key, revision).text)
         except (CiphertextInvalid, ValueError):
             return None
-        return PossibleConflict(revision.memory_id, _bounded(cosine), differences(text, other))
 
     def _among(
         self,
@@ -123,28 +145,45 @@ class Near:
         texts: Sequence[str],
         stored: Sequence[UUID],
         gone: Collection[UUID],
-        results: Sequence[dict[UUID, PossibleConflict]],
+        near: Sequence[dict[UUID, _Candidate]],
     ) -> None:
         """Items of one write are near to each other as well; the later one tells of the earlier."""
         vectors = [self._vector(one) for one in prepared]
         places = [place for place, vector in enumerate(vectors) if vector is not None]
         if len(places) < 2:
             return
-        matrix = np.stack([np.asarray(vectors[place].to_numpy(), dtype=np.float32) for place in places])  # type: ignore[union-attr]
+        matrix = np.stack(
+            [np.asarray(vector.to_numpy(), dtype=np.float32) for vector in vectors if vector is not None]
+        )
         matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
-        cosines = matrix @ matrix.T
+        cosines = np.tril(matrix @ matrix.T, -1)
         least = _cosine(self.live.model, NEAR_WITH_WORDS)
-        for row, column in zip(*np.nonzero(np.tril(cosines, -1) >= least), strict=True):
-            later, earlier = places[row], places[column]
-            cosine = float(cosines[row, column])
-            other = stored[earlier]
-            if other == stored[later] or other in gone or other in results[later]:
-                continue
-            shared = shared_terms(prepared[later].item.frequencies, prepared[earlier].item.frequencies)
-            if is_near(self.live.model.calibration.relevance(cosine), shared):
-                results[later][other] = PossibleConflict(
-                    other, _bounded(cosine), differences(texts[later], texts[earlier])
-                )
+        for row, later in enumerate(places):
+            # The nearest alone: a hundred texts that are all alike make five thousand pairs.
+            for column in np.argsort(-cosines[row, :row], kind="stable")[: 2 * MOST_NAMED]:
+                cosine, earlier = float(cosines[row, column]), places[int(column)]
+                other = stored[earlier]
+                if cosine < least:
+                    break
+                if other == stored[later] or other in gone or other in near[later]:
+                    continue
+                shared = shared_terms(prepared[later].item.frequencies, prepared[earlier].item.frequencies)
+                if is_near(self.live.model.calibration.relevance(cosine), shared):
+                    near[later][other] = _Candidate(other, cosine, texts[earlier])
+
+
+class _Reader:
+    """Reads every text once, and of a long one the beginning."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, Features] = {}
+
+    def features(self, text: str) -> Features:
+        beginning = text[:MOST_READ]
+        found = self._read.get(beginning)
+        if found is None:
+            found = self._read[beginning] = features(beginning)
+        return found
 
 
 def near_request(
@@ -179,7 +218,3 @@ def _cosine(model: EmbeddingModel, relevance: float) -> float:
     """The cosine that has a relevance."""
     calibration = model.calibration
     return calibration.cosine_low + relevance * (calibration.cosine_high - calibration.cosine_low)
-
-
-def _bounded(cosine: float) -> float:
-    return max(-1.0, min(1.0, cosine))

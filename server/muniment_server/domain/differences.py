@@ -164,7 +164,11 @@ def differences(one: str, other: str) -> tuple[Difference, ...]:
     A number, name, date or unit differs where both statements have some and not the same; a negation, where
     one of them is negated. The order of the arguments does not matter.
     """
-    first, second = features(one), features(other)
+    return differing(features(one), features(other))
+
+
+def differing(first: Features, second: Features) -> tuple[Difference, ...]:
+    """`differences` of two statements that were read before."""
     found = []
     if first.numbers and second.numbers and first.numbers != second.numbers:
         found.append(Difference.NUMBER)
