@@ -1,7 +1,6 @@
 //! The methods of the contract, by name.
 
 use std::collections::VecDeque;
-use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -219,14 +218,11 @@ pub async fn bench(to: &Connection, request: &Value) -> Result<Value, Failure> {
     let workers: Vec<_> = (0..concurrency)
         .map(|worker| {
             let share = count / concurrency + usize::from(worker < count % concurrency);
-            let (once, kinds) = (once.clone(), kinds.clone());
-            let calls: Vec<Pin<Box<dyn Future<Output = (f64, bool)> + Send>>> = (0..share)
-                .flat_map(|_| kinds.iter().map(|&raw| Box::pin(once(raw)) as _).collect::<Vec<_>>())
-                .collect();
+            let calls: Vec<_> = (0..share).flat_map(|_| &kinds).map(|&raw| (raw, once(raw))).collect();
             tokio::spawn(async move {
                 let mut measured = Vec::new();
-                for (place, call) in calls.into_iter().enumerate() {
-                    measured.push((kinds[place % kinds.len()], call.await));
+                for (raw, call) in calls {
+                    measured.push((raw, call.await));
                 }
                 measured
             })

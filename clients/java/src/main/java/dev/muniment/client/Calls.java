@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 
 import com.google.protobuf.Message;
@@ -13,15 +14,14 @@ import dev.muniment.v1.ConsistencyToken;
 
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
-import io.grpc.ConnectivityState;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.Status;
 
 /** What all calls of a client share: the channel, the telemetry, the token of the last write. */
 final class Calls {
-    private static final Duration FIRST_RECONNECT = Duration.ofMillis(100);
-    private static final Duration LONGEST_RECONNECT = Duration.ofSeconds(10);
+    /** However many calls fail: so much between two attempts to connect. */
+    private static final long RECONNECT_NANOS = 50_000_000;
 
     final Settings settings;
     final Telemetry telemetry;
@@ -29,31 +29,25 @@ final class Calls {
     final Activity activity = new Activity();
     final AtomicReference<ConsistencyToken> token = new AtomicReference<>();
 
+    private final AtomicLong reconnected = new AtomicLong(System.nanoTime());
     private final ManagedChannel channel;
 
     Calls(Settings settings) {
         this.settings = settings;
         telemetry = new Telemetry(settings.openTelemetry, settings.target);
         channel = settings.channel();
-        watch(ConnectivityState.IDLE, FIRST_RECONNECT);
     }
 
-    /** A server that restarts is back within the first retries; gRPC alone would wait a second. */
-    private void watch(ConnectivityState known, Duration wait) {
-        channel.notifyWhenStateChanged(known, () -> {
-            ConnectivityState now = channel.getState(false);
-            if (now == ConnectivityState.SHUTDOWN) {
-                return;
-            }
-            Duration next = wait;
-            if (now == ConnectivityState.TRANSIENT_FAILURE) {
-                later(wait, channel::resetConnectBackoff);
-                next = wait.multipliedBy(2).compareTo(LONGEST_RECONNECT) < 0 ? wait.multipliedBy(2) : LONGEST_RECONNECT;
-            } else if (now == ConnectivityState.READY) {
-                next = FIRST_RECONNECT;
-            }
-            watch(now, next);
-        });
+    /**
+     * An attempt found nobody. A server that restarts is back within the attempts of a call; gRPC alone would
+     * wait a second or more before it tries to connect again.
+     */
+    void reconnect() {
+        long now = System.nanoTime();
+        long last = reconnected.get();
+        if (now - last > RECONNECT_NANOS && reconnected.compareAndSet(last, now)) {
+            channel.resetConnectBackoff();
+        }
     }
 
     static void later(Duration wait, Runnable action) {

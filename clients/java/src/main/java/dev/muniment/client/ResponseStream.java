@@ -118,6 +118,7 @@ public final class ResponseStream<R extends Message> implements Iterator<R>, Aut
         if (wait.isEmpty() || wait.get().toNanos() > deadline - System.nanoTime()) {
             return false;
         }
+        calls.reconnect();
         Thread.sleep(wait.get().toMillis());
         try {
             open.run();

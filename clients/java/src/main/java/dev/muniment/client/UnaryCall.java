@@ -143,6 +143,7 @@ final class UnaryCall<Q extends Message, R extends Message, T> extends Completab
             Status failed = status.isOk() ? Status.INTERNAL.withDescription("the answer was empty") : status;
             Optional<Duration> wait = attempts.delay(failed, trailers, calls.throttle);
             if (wait.isPresent() && wait.get().compareTo(remaining()) < 0 && !isDone()) {
+                calls.reconnect();
                 Calls.later(wait.get(), UnaryCall.this::attempt);
             } else {
                 failedRound(Failures.of(failed, trailers, span.traceId()));
