@@ -23,7 +23,7 @@ _PLACE = (
 )
 _CAPITAL = r"(?P<place>(?-i:(?:the )?[A-Z][\w.'-]*)(?:[ -][\w.'-]+){0,4})"
 _JOB = (
-    r"(?:(?:\w+[ -]){0,3}?(?:engineer|developer|programmer|designer|doctor|physician|nurse|surgeon|dentist|teacher|"
+    r"(?!(?:no|not|never|such|quite|more|less|like)\b)(?:(?:\w+[ -]){0,3}?(?:engineer|developer|programmer|designer|doctor|physician|nurse|surgeon|dentist|teacher|"
     r"professor|lecturer|researcher|scientist|analyst|accountant|lawyer|attorney|architect|consultant|manager|director|"
     r"founder|student|electrician|plumber|carpenter|mechanic|pilot|chef|cook|waiter|waitress|journalist|writer|author|"
     r"editor|translator|musician|artist|photographer|actor|actress|farmer|driver|pharmacist|therapist|psychologist|"
@@ -32,8 +32,11 @@ _JOB = (
 _NOT = r"(?:do not|don't|am not|'m not|no longer|cannot|can't|won't)"
 _WORD = r"(?:very |really |absolutely |also |still |always |just |quite |definitely |much |so |totally |generally |usually )*"
 _OWN = r"(?:my|our)"
-_THING = r"(?!(?:it|that|this|them|him|her|you|those|these|one|so|to)\W*$)\S"
-"""What is liked: a pronoun alone says nothing outside of its conversation."""
+_THING = (
+    r"(?!(?:it|that|this|them|him|her|his|their|its|you|your|those|these|how|when|what|one|so|to)\b(?! rains| snows))"
+    r"(?!the (?:idea|thought|way|fact|sound|look)\b)\S"
+)
+"""What is liked: what points at something else says nothing outside of its conversation."""
 
 
 def _rule(name: str, kind: MemoryKind, pattern: str, slot: str | None = None, **more: bool) -> Rule:
@@ -80,15 +83,15 @@ RULES = (
           r"|i (?:do not|don't|no longer) live (?:in \S|there\b)", "home_city"),
     _rule("place", _F, rf"{_OWN} (?:new )?office is (?:now )?(?:in|at|on) \S", "office"),
     # dislike before preference: the negation belongs to it
-    _rule("dislike", _P, rf"i {_WORD}(?:do not|don't|no longer|never) {_WORD}(?:like|love|enjoy|want|prefer|care for|eat|drink) (?!you\b|your\b|to (?:know|bother|interrupt)\b){_THING}"
+    _rule("dislike", _P, rf"i {_WORD}(?:do not|don't|no longer|never) {_WORD}(?:like|love|enjoy|prefer|care for|eat|drink) (?:to (?!know\b|bother\b|interrupt\b|say\b))?{_THING}"
           rf"|i {_WORD}(?:dislike|hate|detest|loathe|avoid) (?!to (?:say|admit|bother)\b){_THING}|i (?:cannot|can't) (?:stand|bear) {_THING}|i(?:'m| am) not (?:a (?:big |huge )?fan of|into|fond of|keen on) {_THING}"
           r"|please (?:never|do not|don't) \S"),
     _rule("preference", _P, rf"{_OWN} (?:all-time |absolute |current |new )?favou?rite (?P<of>[a-z]+(?: [a-z]+)?)(?: of all time)?(?:'s| is| are) (?:now )?\S", "favorite", by_value=True),
-    _rule("preference", _P, rf"i {_WORD}(?:like|love|enjoy|adore|prefer|appreciate) (?!to say\b|it when you\b|you\b|your\b){_THING}|i(?:'d| would) (?:rather|prefer|like|love) (?!to (?:know|ask|see|hear|book|order|buy|have you)\b)\S"
+    _rule("preference", _P, rf"i {_WORD}(?:like|love|enjoy|adore|prefer|appreciate) (?:to (?!say\b|know\b|help\b|hear\b|see\b)|it when (?!you\b))?{_THING}|i(?:'d| would) (?:rather|prefer) (?:to )?(?!not\b){_THING}"
           rf"|i(?:'m| am) {_WORD}(?:a (?:big |huge )?fan of|into|fond of|keen on) (?!trouble\b){_THING}|{_OWN} preference is \S"),
     # decision
     _rule("decision", _D, r"(?:i|we)(?:'ve| have)? (?:just |now |finally |already |all |jointly )?(?:decided|agreed|settled|chosen|opted|resolved)\b(?! (?:nothing|yet)\b)"
-          r"|(?:let's|we'll|i'll|we will|i will|we're going to|i'm going to) go (?:with|for) \S|(?:the|our|my) (?:final )?decision is \S|(?:i|we) (?:chose|picked|selected) \S"
+          r"|(?:let's|we'll|i'll|we will|i will|we're going to|i'm going to) go (?:with|for) (?!it\b|that\b|this\b|a \w+\W*$)\S|(?:the|our|my) (?:final )?decision is \S|we (?:chose|picked|selected) (?!up\b|it\b|that\b|them\b)\S"
           r"|it(?:'s| is| was| has been) (?:been )?(?:decided|agreed) (?:that|to) \S"),
     # commitment
     _rule("commitment", _E, rf"(?:i|we)(?:'ll| will|'m going to| am going to|'re going to| are going to| have to| need to| must| plan to| intend to|'m planning to) \w.*{_TIME}"

@@ -56,20 +56,23 @@ def _of_sentence(turn: Turn, sentence: str) -> Iterator[Candidate]:
     text = sentence.replace("’", "'")
     matches: list[tuple[int, Rule, str | None, bool]] = []
     corrected = False
+    last = -1
     for start in _clauses(text, language.CLAUSE):
         strip = language.STRIP.match(text, start)
         begin = strip.end() if strip else start
-        corrected = corrected or bool(strip and language.CORRECTION_LEAD.search(strip[0]))
         keep = language.KEEP.match(text, begin)
         after = language.STRIP.match(text, keep.end()) if keep else None
-        clause_end = _clause_end(
-            text, after.end() if after else keep.end() if keep else begin, language.CLAUSE
-        )
-        clause = text[begin:clause_end].rstrip(_END)
-        core = text[(after.end() if after else keep.end() if keep else begin) : clause_end].rstrip(_END)
-        for attempt in dict.fromkeys((core, clause)):
+        core_begin = after.end() if after else keep.end() if keep else begin
+        if core_begin <= last:
+            # The clause before had only words in front of this one.
+            continue
+        corrected = corrected or bool(strip and language.CORRECTION_LEAD.search(strip[0]))
+        end = _clause_end(text, core_begin, language.CLAUSE)
+        clause = text[begin:end].rstrip(_END)
+        for attempt in dict.fromkeys((text[core_begin:end].rstrip(_END), clause)):
             hit = _first(language.RULES, attempt, turn.role)
             if hit is not None:
+                last = core_begin
                 rule, slot = hit
                 matches.append((begin, rule, slot, corrected or bool(language.CORRECTION.search(clause))))
                 break
