@@ -15,6 +15,7 @@ from muniment_server.domain.errors_writing import ContentRefused, ReviewNotPendi
 from muniment_server.domain.gates.base import Verdict
 from muniment_server.domain.gates.screening import Screened
 from muniment_server.domain.model import (
+    EmbeddingState,
     Memory,
     MemoryState,
     NewMemory,
@@ -264,6 +265,8 @@ async def _decide(
         after, superseded = await _accept(context, work, command, held, edit, change, now)
         if edit is not None:
             await change.embed(work, [(after, edit.vector.made)])
+            if edit.vector.state is EmbeddingState.PENDING:
+                services.on_waiting(work.tenant_id, after.scope_id, 1)
     if is_waiting(after.state) and edit is not None:
         await note_review(work, key, after, edit.screened.rule)
     else:
