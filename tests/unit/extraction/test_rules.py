@@ -59,6 +59,18 @@ def test_each_statement_of_a_sentence_is_one_candidate() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("My name is Ines, nice to meet you!", "My name is Ines"),
+        ("我叫欧阳靖，很高兴认识你。", "我叫欧阳靖"),
+        ("I like tea, especially in the morning.", "I like tea, especially in the morning"),
+    ],
+)
+def test_a_name_ends_with_its_clause(text: str, content: str) -> None:
+    assert [one.content for one in extract([turn(text)])] == [content]
+
+
 def test_a_correction_comes_after_what_it_corrects() -> None:
     found = extract([turn("I live in Bergen.", 0), turn("Actually, I live in Oslo now.", 2)])
     assert [(one.content, one.slot, one.turn_numbers) for one in found] == [

@@ -25,6 +25,8 @@ LOOKED_AT = 8_000
 """Characters of a turn that rules read: what is longer is a document, not something said."""
 MOST_OF_A_TURN = 20
 """Candidates of one turn."""
+_ONE_CLAUSE = frozenset({"name", "preferred_name", "age", "birth_date", "email", "phone"})
+"""Slots whose statement ends with its clause; what follows is about something else."""
 _OF_AN_AGENT = frozenset({"decision", "commitment"})
 """What an agent says of itself is no memory of the subject; what it decides and promises is."""
 _END = " \t\r\n.。!！~～,，;；、"
@@ -54,7 +56,7 @@ def _of_sentence(turn: Turn, sentence: str) -> Iterator[Candidate]:
     language = patterns_zh if _CJK.search(sentence) else patterns_en
     # One character for one: places in the two are the same.
     text = sentence.replace("’", "'")
-    matches: list[tuple[int, Rule, str | None, bool]] = []
+    matches: list[tuple[int, int, Rule, str | None, bool]] = []
     corrected = False
     last = -1
     for start in _clauses(text, language.CLAUSE):
@@ -74,10 +76,17 @@ def _of_sentence(turn: Turn, sentence: str) -> Iterator[Candidate]:
             if hit is not None:
                 last = core_begin
                 rule, slot = hit
-                matches.append((begin, rule, slot, corrected or bool(language.CORRECTION.search(clause))))
+                correction = corrected or bool(language.CORRECTION.search(clause))
+                matches.append((begin, end, rule, slot, correction))
                 break
-    for index, (begin, rule, slot, correction) in enumerate(matches):
-        end = matches[index + 1][0] if index + 1 < len(matches) else len(sentence)
+    for index, (begin, clause_end, rule, slot, correction) in enumerate(matches):
+        end = (
+            clause_end
+            if slot in _ONE_CLAUSE
+            else matches[index + 1][0]
+            if index + 1 < len(matches)
+            else len(sentence)
+        )
         content = _trimmed(sentence[begin:end])
         if not content or len(content) > MOST_CHARACTERS:
             continue
