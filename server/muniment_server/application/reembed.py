@@ -42,7 +42,7 @@ _log = logging.getLogger("muniment.reembed")
 
 _SCOPES = 200
 _SWEEP_SECONDS = 30.0
-_CHANGE_SECONDS = 5.0
+_CHANGE_SECONDS = 2.0
 """How soon a process looks again at a change that another one works on, in case that one is gone."""
 _SOON = 0.05
 _LOOK_SECONDS = 5.0

@@ -9,7 +9,7 @@ from uuid import UUID
 from .database import Database, UnitOfWork
 from .hints import Hint, HintKind
 
-LEASE = timedelta(seconds=30)
+LEASE = timedelta(seconds=10)
 """A process that works on a change and was not heard of for this long has ended."""
 
 
