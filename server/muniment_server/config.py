@@ -159,6 +159,12 @@ class Settings(BaseSettings):
     """The endpoint's key, or a file that holds it."""
     llm_timeout: Annotated[float, Field(gt=0, le=600)] = 20.0
     """Seconds for a whole answer; then the rules do the work."""
+    judge: Literal["none", "llm", "nli"] = "none"
+    """Who relates a new statement to near ones: nobody, the language model, or a cross-encoder."""
+    judge_model: str = "cross-encoder/nli-deberta-v3-small"
+    """Folder or name of the cross-encoder of the judge `nli`."""
+    judge_timeout: Annotated[float, Field(gt=0, le=60)] = 3.0
+    """Seconds that a write waits for the judge; then nothing is proposed."""
     ingest_quiet_seconds: Seconds | None = None
     """Seconds without a new turn after which a session's extraction begins; by default each tenant's own."""
     ingest_attempts: Annotated[int, Field(ge=1, le=100)] = 5

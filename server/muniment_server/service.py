@@ -68,6 +68,7 @@ from muniment_server.interceptors.methods import MethodClass
 from muniment_server.interceptors.permission import PermissionStage
 from muniment_server.interceptors.telemetry import TelemetryStage
 from muniment_server.interceptors.validation import ValidationStage
+from muniment_server.judging.factory import configured_judge
 from muniment_server.retrieval.analysis import Analyzer
 from muniment_server.retrieval.model_tokenizer import load_tokenizer
 from muniment_server.storage.credentials import DatabaseCredentials
@@ -185,6 +186,8 @@ class Service:
                 attempts=settings.ingest_attempts,
             ),
             on_ingested=lambda tenant_id: self.ingests.notify(tenant_id),
+            judge=configured_judge(settings, self.chat),
+            judge_patience=settings.judge_timeout,
         )
         self.ingests = IngestWorker(self.services, self._all_tenants if self.maintenance else None)
         self.keeper = ModelKeeper(self.models, self.database, parts.load)

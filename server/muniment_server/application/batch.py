@@ -35,6 +35,7 @@ from muniment_server.telemetry.instruments import metrics
 from .admission import admitted
 from .conflicts import Near
 from .gating import screen
+from .judging import judged, reviewed
 from .preparing import Prepared, analyse, prepare, stamp
 from .review_notes import note_review
 from .sealing import ScopeChange, is_genuine
@@ -105,6 +106,11 @@ async def gathered(
     analysed = await analyse([one.item for one in kept])
     made = await item_vectors(services, context, [one.item for one in kept])
     near = Near(services.models.current, scope, scope_id, services.clock(), settings.review.conflicts)
+    if services.judge is not None and settings.review.judge != "off":
+        said = await judged(services, context, near, kept, lambda key: prepare(key, kept, analysed, made))
+        near = replace(near, judged=said)
+        if settings.review.judge == "review":
+            screened, kept = reviewed(screened, said), reviewed(kept, said)
     return Batch(
         services, context, scope, scope_id, tenant_key, settings, screened, kept, analysed, made, near
     )

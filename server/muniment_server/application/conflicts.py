@@ -1,7 +1,7 @@
 """Near memories of what is written: found in the write's own round trip, and only told."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -14,6 +14,7 @@ from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.domain.conflicts import (
     MOST_NAMED,
     NEAR_WITH_WORDS,
+    Judgement,
     PossibleConflict,
     is_near,
     shared_terms,
@@ -34,6 +35,7 @@ MOST_SEARCHED = 10
 MOST_COMPARED = 5_000
 """Vectors that one write compares: live memories of the scope times items searched. Above it, none."""
 
+Judged: TypeAlias = Mapping[tuple[str, UUID], Judgement]
 Requests: TypeAlias = Sequence[tuple[str, Mapping[str, Any]]]
 """Names of statements with their values."""
 
@@ -43,7 +45,9 @@ MOST_READ = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
+class Candidate:
+    """A memory near to an item."""
+
     memory_id: UUID
     cosine: float
     text: str
@@ -53,15 +57,33 @@ class _Candidate:
         return -self.cosine, self.memory_id
 
 
+class _Reader:
+    """Reads every text once, and of a long one the beginning."""
+
+    def __init__(self) -> None:
+        self._read: dict[str, Features] = {}
+
+    def features(self, text: str) -> Features:
+        beginning = text[:MOST_READ]
+        found = self._read.get(beginning)
+        if found is None:
+            found = self._read[beginning] = features(beginning)
+        return found
+
+
 @dataclass(frozen=True, slots=True)
 class Near:
-    """Which near memories a call looks for. most: how many it names per item, 0 for none."""
+    """Which near memories a call looks for. most: how many it names per item, 0 for none.
+
+    judged: what a judge said of an item's text and a memory, before.
+    """
 
     live: LiveModel
     scope: Scope
     scope_id: UUID
     now: datetime
     most: int = MOST_NAMED
+    judged: Judged = field(default_factory=dict)
 
     def requests(self, prepared: Sequence[Prepared]) -> Requests:
         """Statements to send along with a write's first ones; one per item, or none at all."""
@@ -84,6 +106,34 @@ class Near:
     def _vector(self, one: Prepared) -> HalfVector | None:
         return next((each.vector for each in one.vector.made if each.model_no == self.live.model_no), None)
 
+    def candidates(
+        self,
+        key: ScopeKey,
+        tenant_id: UUID,
+        prepared: Sequence[Prepared],
+        texts: Sequence[str],
+        rows: Sequence[Sequence[Row]],
+        stored: Sequence[UUID],
+        gone: Collection[UUID],
+    ) -> list[list[Candidate]]:
+        """Per item the memories near to it, nearest first.
+
+        rows: the answers to `requests`. stored: the memory that carries each item now. gone: memories that
+        this very write superseded.
+        """
+        answers = iter(rows)
+        near: list[dict[UUID, Candidate]] = []
+        for one, own in zip(prepared, stored, strict=True):
+            found: dict[UUID, Candidate] = {}
+            for row in next(answers, []) if rows and self._vector(one) is not None else []:
+                candidate = self._stored(key, tenant_id, one, row)
+                if candidate is not None and candidate.memory_id not in gone and candidate.memory_id != own:
+                    found[candidate.memory_id] = candidate
+            near.append(found)
+        if self.most and len(prepared) > 1:
+            self._among(prepared, texts, stored, gone, near)
+        return [sorted(found.values(), key=Candidate.order)[: self.most] for found in near]
+
     def found(
         self,
         key: ScopeKey,
@@ -94,38 +144,26 @@ class Near:
         stored: Sequence[UUID],
         gone: Collection[UUID],
     ) -> list[list[PossibleConflict]]:
-        """Per item what is near to it, nearest first.
-
-        rows: the answers to `requests`. stored: the memory that carries each item now. gone: memories that
-        this very write superseded.
-        """
-        answers = iter(rows)
-        near: list[dict[UUID, _Candidate]] = []
-        for one, own in zip(prepared, stored, strict=True):
-            found: dict[UUID, _Candidate] = {}
-            for row in next(answers, []) if rows and self._vector(one) is not None else []:
-                candidate = self._stored(key, tenant_id, one, row)
-                if candidate is not None and candidate.memory_id not in gone and candidate.memory_id != own:
-                    found[candidate.memory_id] = candidate
-            near.append(found)
-        if self.most and len(prepared) > 1:
-            self._among(prepared, texts, stored, gone, near)
+        """`candidates` with in what they differ, and how a judge relates them."""
         read = _Reader()
         return [
-            [
-                PossibleConflict(
-                    one.memory_id,
-                    max(-1.0, min(1.0, one.cosine)),
-                    differing(read.features(text), read.features(one.text)),
-                )
-                for one in sorted(found.values(), key=lambda each: (-each.cosine, each.memory_id))[
-                    : self.most
-                ]
-            ]
-            for text, found in zip(texts, near, strict=True)
+            [self._told(read, text, other) for other in others]
+            for text, others in zip(
+                texts, self.candidates(key, tenant_id, prepared, texts, rows, stored, gone), strict=True
+            )
         ]
 
-    def _stored(self, key: ScopeKey, tenant_id: UUID, one: Prepared, row: Row) -> _Candidate | None:
+    def _told(self, read: _Reader, text: str, other: Candidate) -> PossibleConflict:
+        said = self.judged.get((text, other.memory_id))
+        return PossibleConflict(
+            other.memory_id,
+            max(-1.0, min(1.0, other.cosine)),
+            differing(read.features(text), read.features(other.text)),
+            said.relation if said else None,
+            said.confidence if said else 0.0,
+        )
+
+    def _stored(self, key: ScopeKey, tenant_id: UUID, one: Prepared, row: Row) -> Candidate | None:
         revision = to_revision(row)
         cosine = float(row["cosine"])
         relevance = self.live.model.calibration.relevance(cosine)
@@ -135,7 +173,7 @@ class Near:
         if revision.state is not MemoryState.ACTIVE or not is_genuine(key, tenant_id, revision):
             return None
         try:
-            return _Candidate(revision.memory_id, cosine, open_content(key, revision).text)
+            return Candidate(revision.memory_id, cosine, open_content(key, revision).text)
         except (CiphertextInvalid, ValueError):
             return None
 
@@ -145,7 +183,7 @@ class Near:
         texts: Sequence[str],
         stored: Sequence[UUID],
         gone: Collection[UUID],
-        near: Sequence[dict[UUID, _Candidate]],
+        near: Sequence[dict[UUID, Candidate]],
     ) -> None:
         """Items of one write are near to each other as well; the later one tells of the earlier."""
         vectors = [self._vector(one) for one in prepared]
@@ -169,21 +207,7 @@ class Near:
                     continue
                 shared = shared_terms(prepared[later].item.frequencies, prepared[earlier].item.frequencies)
                 if is_near(self.live.model.calibration.relevance(cosine), shared):
-                    near[later][other] = _Candidate(other, cosine, texts[earlier])
-
-
-class _Reader:
-    """Reads every text once, and of a long one the beginning."""
-
-    def __init__(self) -> None:
-        self._read: dict[str, Features] = {}
-
-    def features(self, text: str) -> Features:
-        beginning = text[:MOST_READ]
-        found = self._read.get(beginning)
-        if found is None:
-            found = self._read[beginning] = features(beginning)
-        return found
+                    near[later][other] = Candidate(other, cosine, texts[earlier])
 
 
 def near_request(

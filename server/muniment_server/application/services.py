@@ -15,6 +15,7 @@ from muniment_server.domain.packing import ESTIMATE, Tokenizer
 from muniment_server.embedding.batching import EmbeddingService
 from muniment_server.embedding.live import LiveModel, Models
 from muniment_server.extraction.base import Extractor
+from muniment_server.judging.base import Judge
 from muniment_server.storage.database import Database
 
 from .extracting import IngestPolicy, rules_only
@@ -86,6 +87,9 @@ class Services:
     extractors: Mapping[ExtractorKind, Extractor] = field(default_factory=rules_only)
     ingest: IngestPolicy = field(default_factory=IngestPolicy)
     on_ingested: Callable[[UUID], None] = lambda _tenant: None
+    judge: Judge | None = None
+    judge_patience: float = 3.0
+    """Seconds that a write waits for the judge."""
 
     async def changed_model(self, before: LiveModel) -> LiveModel:
         """The model in use after it was another one than `before`.

@@ -29,6 +29,14 @@ class Relation(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Judgement:
+    """The word of a judge; `confidence` from 0 to 1."""
+
+    relation: Relation
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
 class PossibleConflict:
     """A live memory near to what was written. `relation` None: nobody judged."""
 

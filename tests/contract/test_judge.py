@@ -1,0 +1,115 @@
+"""The judge proposes how near statements relate; the tenant's policy says what that does. Never more."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+from uuid import uuid4
+
+import pytest
+import pytest_asyncio
+
+from contract.stored import Stored
+from muniment_server._gen.muniment.v1 import write_pb2
+from support.chat_endpoint import ChatEndpoint, chat_endpoint
+from support.policies import set_policy
+from support.postgres import PostgresDatabase
+from support.service import Caller, RunningService, running_service
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+OLD, NEW = "The deploy is on Friday at noon", "The deploy is on Monday at noon"
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Any:
+    with chat_endpoint() as running:
+        yield running
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(module_database: PostgresDatabase, endpoint: ChatEndpoint) -> AsyncIterator[RunningService]:
+    settings = {"judge": "llm", "llm_url": endpoint.url, "llm_model": "judge", "judge_timeout": 1.0}
+    async with running_service(module_database, **settings) as running:
+        yield running
+
+
+def says(endpoint: ChatEndpoint, relation: str, confidence: float = 0.9, number: int = 0) -> None:
+    endpoint.answers({"judgements": [{"number": number, "relation": relation, "confidence": confidence}]})
+    endpoint.requests.clear()
+
+
+async def near(caller: Caller) -> write_pb2.WriteResult:
+    await caller.write("u1", OLD)
+    return (await caller.write("u1", NEW)).results[0]
+
+
+@pytest.mark.parametrize("relation", ["reinforces", "contradicts", "refines", "unrelated"])
+async def test_a_judgement_is_a_proposal(
+    caller: Caller, stored: Stored, endpoint: ChatEndpoint, relation: str
+) -> None:
+    says(endpoint, relation)
+    result = await near(caller)
+    assert result.outcome == write_pb2.WRITE_OUTCOME_CREATED
+    (conflict,) = result.possible_conflicts
+    assert conflict.relation == write_pb2.Relation.Value(f"RELATION_{relation.upper()}")
+    assert conflict.confidence == pytest.approx(0.9)
+    assert list(conflict.differences) == [write_pb2.DIFFERENCE_DATE]
+    assert len(stored.live()) == 2
+    assert len(endpoint.requests) == 1
+
+
+async def test_a_policy_can_send_contradictions_to_review(
+    shared: RunningService, caller: Caller, stored: Stored, endpoint: ChatEndpoint
+) -> None:
+    await set_policy(shared, caller.tenant, {"review.judge": "review"})
+    says(endpoint, "contradicts", 0.95)
+    result = await near(caller)
+    assert (result.outcome, result.rule) == (write_pb2.WRITE_OUTCOME_PENDING_REVIEW, "JUDGED_CONTRADICTION")
+    assert [one.gate for one in result.findings] == ["judge"]
+    assert len(stored.live()) == 1
+    says(endpoint, "contradicts", 0.5)
+    unsure = (await caller.write("u1", "The deploy is on Tuesday at noon")).results[0]
+    assert unsure.outcome == write_pb2.WRITE_OUTCOME_CREATED
+
+
+async def test_a_policy_can_do_without(
+    shared: RunningService, caller: Caller, endpoint: ChatEndpoint
+) -> None:
+    await set_policy(shared, caller.tenant, {"review.judge": "off"})
+    says(endpoint, "contradicts")
+    result = await near(caller)
+    assert not endpoint.requests
+    assert [one.relation for one in result.possible_conflicts] == [write_pb2.RELATION_UNSPECIFIED]
+
+
+async def test_nothing_near_nothing_asked(caller: Caller, endpoint: ChatEndpoint) -> None:
+    says(endpoint, "contradicts")
+    await caller.write("u1", "Likes tea")
+    await caller.write("u1", "Office moved to Lyon")
+    assert not endpoint.requests
+
+
+@pytest.mark.parametrize(
+    "behaviour", ["stalls", "broken_json", "other_schema", "error", "hangs_up", "refuses"]
+)
+async def test_a_judge_that_fails_keeps_nothing_from_being_written(
+    caller: Caller, endpoint: ChatEndpoint, behaviour: str
+) -> None:
+    says(endpoint, "contradicts")
+    endpoint.behaves(behaviour)
+    try:
+        result = await near(caller)
+    finally:
+        endpoint.behaves("answers")
+    assert result.outcome == write_pb2.WRITE_OUTCOME_CREATED
+    assert [one.relation for one in result.possible_conflicts] == [write_pb2.RELATION_UNSPECIFIED]
+
+
+async def test_what_it_is_given_is_data(caller: Caller, endpoint: ChatEndpoint) -> None:
+    marker = uuid4().hex[:8]
+    says(endpoint, "unrelated", number=7)
+    await caller.write("u1", f"{OLD} {marker}")
+    result = (await caller.write("u1", f"{NEW} {marker}")).results[0]
+    assert [one.relation for one in result.possible_conflicts] == [write_pb2.RELATION_UNSPECIFIED]
+    system, user = endpoint.requests[0]["messages"]
+    assert marker not in system["content"]
+    assert marker in user["content"]
