@@ -171,7 +171,8 @@ lock: .venv/.uv ## Pin all dependencies anew in requirements/ and tools/
 
 .PHONY: clean
 clean: ## Remove .venv, .tools and everything else that can be made again
-	rm -rf .venv .tools .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist
+	rm -rf .venv .tools .mypy_cache .pytest_cache .ruff_cache .hypothesis build dist \
+		clients/java/target clients/rust/target
 
 .PHONY: help
 help: ## Show this list
