@@ -43,7 +43,9 @@ async fn run() -> Result<(), BoxError> {
 
     // Correct: the old memory stays as history and is not recalled any more.
     let old = written.results[0].memory.as_ref().map(|memory| memory.memory_id.clone()).unwrap_or_default();
-    let black = item(MemoryKind::Preference, "Ada drinks black tea.");
+    let mut black = item(MemoryKind::Preference, "Ada drinks black tea.");
+    // With less trust than the old one has, it would wait for review.
+    black.provenance.get_or_insert_default().source_type = SourceType::UserConfirmed.into();
     let corrected =
         client.supersede(SupersedeRequest { memory_id: old, item: Some(black), ..Default::default() }).await?;
     println!("{:?}", corrected.outcome());

@@ -45,9 +45,14 @@ public final class Agent {
             System.out.println(answer);
 
             // Correct: the old memory stays as history and is not recalled any more.
+            // With less trust than the old one has, the new one would wait for review.
+            WriteItem black = Muniment.item(MemoryKind.MEMORY_KIND_PREFERENCE, "Ada drinks black tea.")
+                    .toBuilder()
+                    .setProvenance(Provenance.newBuilder().setSourceType(SourceType.SOURCE_TYPE_USER_CONFIRMED))
+                    .build();
             SupersedeResponse corrected = client.supersede(SupersedeRequest.newBuilder()
                     .setMemoryId(written.getResults(0).getMemory().getMemoryId())
-                    .setItem(Muniment.item(MemoryKind.MEMORY_KIND_PREFERENCE, "Ada drinks black tea."))
+                    .setItem(black)
                     .build());
             System.out.println(corrected.getOutcome());
 
