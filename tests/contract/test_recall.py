@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from contract.stored import Stored, memory_ids, refused
 from muniment_server._gen.muniment.v1 import consistency_pb2, memory_pb2, memory_service_pb2, recall_pb2
@@ -114,10 +115,17 @@ async def test_nothing_below_the_threshold_is_returned(caller: Caller, min_score
     assert answer.no_relevant_memory == (not expected)
 
 
-async def test_a_leg_that_the_server_does_not_have_is_said_so(caller: Caller) -> None:
-    for leg in ("RETRIEVAL_LEG_SLOT", "RETRIEVAL_LEG_ENTITY", "RETRIEVAL_LEG_TIME"):
-        await refused(caller.recall("u1", "tea", legs=[leg]), "UNIMPLEMENTED", "UNIMPLEMENTED")
-        await refused(caller.recall("u1", "tea", legs=[VECTOR, leg]), "UNIMPLEMENTED", "UNIMPLEMENTED")
+async def test_every_leg_can_be_asked_for_alone(caller: Caller) -> None:
+    await caller.write("u1", "The tea is green")
+    for leg in recall_pb2.RetrievalLeg.values()[1:]:
+        answer = await caller.recall("u1", "tea", legs=[leg], explain=True)
+        assert {one.leg for found in answer.memories for one in found.leg_scores} <= {leg}
+
+
+async def test_what_was_known_at_a_time_is_not_answered_yet(caller: Caller) -> None:
+    await refused(
+        caller.recall("u1", "tea", as_of_time=Timestamp(seconds=1)), "UNIMPLEMENTED", "UNIMPLEMENTED"
+    )
 
 
 async def test_what_was_left_out_adds_up(caller: Caller, stored: Stored) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from statistics import mean
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -28,15 +29,26 @@ from muniment_server.domain.model import (
     TimeRange,
     TrustLevel,
 )
+from muniment_server.domain.ranking import (
+    AROUND,
+    DEFAULTS,
+    ENTITY,
+    LENGTH,
+    QUESTION,
+    REPLY,
+    SESSION,
+    TURN_ROOM,
+)
 from muniment_server.retrieval import bm25
 from muniment_server.storage.database import Database
 from muniment_server.storage.embeddings import EmbeddingRow, insert_embeddings
 from muniment_server.storage.memories import index_tokens, insert_memories, insert_scope
-from muniment_server.storage.recall import RECALL_SETTINGS, RecallRows, recall
+from muniment_server.storage.recall import RECALL_SETTINGS, Aim, RecallRows, recall
 from support.postgres import PostgresDatabase
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 DIMENSION = 8
+MARK, ASKS = 1_000, 999
 LOW, HIGH, VECTOR_WEIGHT, LEXICAL_WEIGHT = 0.1, 0.9, 0.6, 0.4
 STATES = [MemoryState.ACTIVE, MemoryState.ACTIVE, MemoryState.SUPERSEDED, MemoryState.ARCHIVED]
 
@@ -57,6 +69,10 @@ class Draft:
     session: str | None
     expires: int | None
     valid: tuple[int | None, int | None]
+    sitting: str | None
+    turn: int | None
+    speaker: int | None
+    asks: bool
     memory_id: UUID = field(default_factory=uuid4)
 
 
@@ -75,7 +91,7 @@ drafts = st.builds(
     terms=st.lists(st.integers(1, 12), max_size=8).map(tuple) | st.just((1, 2) + (12,) * 60),
     seed=st.none() | st.integers(0, 30),
     state=st.sampled_from(STATES),
-    kind=st.sampled_from(list(MemoryKind)[:3]),
+    kind=st.sampled_from([*list(MemoryKind)[:3], *[MemoryKind.TURN] * 3]),
     trust=st.sampled_from(list(TrustLevel)),
     tags=st.lists(st.sampled_from(["a", "b", "c'%_"]), unique=True, max_size=2).map(tuple),
     properties=st.dictionaries(
@@ -87,6 +103,10 @@ drafts = st.builds(
     session=st.sampled_from([None, None, "s1", "s2"]),
     expires=optional_days,
     valid=st.tuples(optional_days, optional_days),
+    sitting=st.sampled_from([None, "day 1", "day 1", "day 2"]),
+    turn=st.none() | st.integers(0, 5),
+    speaker=st.sampled_from([None, 3, 4]),
+    asks=st.booleans(),
 )
 conditions = st.one_of(
     st.builds(
@@ -181,35 +201,137 @@ def oracle(memories: Sequence[Draft], query: Wanted) -> tuple[list[tuple[UUID, f
     live = [draft for draft in memories if draft.state is MemoryState.ACTIVE]
     documents = {draft.memory_id: [str(term) for term in draft.terms] for draft in live}
     statistics = bm25.ScopeStatistics.of(documents.values())
-    terms = [str(term) for term in query.terms]
+    speakers = {draft.speaker for draft in live}
+    spoken = [term for term in query.terms if term in speakers]
+    said = [str(term) for term in query.terms if term not in spoken] or [str(term) for term in query.terms]
     counts: Counter[str] = Counter(total=len(memories))
-    found = []
-    vector_weight, lexical_weight = weights(query)
-    for draft in memories:
+    eligible = []
+    for number, draft in enumerate(memories):
         if draft.state not in query.restriction.states:
             counts["other_state"] += 1
-            continue
-        if expired(draft):
+        elif expired(draft):
             counts["expired"] += 1
-            continue
-        if not holds(draft, query):
+        elif not holds(draft, query):
             counts["filtered"] += 1
-            continue
-        document = documents.get(draft.memory_id, [])
-        share = bm25.share(terms, document, statistics)
-        by_meaning = draft.seed is not None and query.seed is not None
-        if draft.seed is None or query.seed is None:
-            score = share
         else:
-            cosine = float(vector(draft.seed) @ vector(query.seed)) / (
-                float(np.linalg.norm(vector(draft.seed))) * float(np.linalg.norm(vector(query.seed)))
-            )
-            relevance = max(0.0, min(1.0, (cosine - LOW) / (HIGH - LOW)))
-            score = vector_weight * relevance + lexical_weight * share
-        if score >= query.min_score and (score > 0 or by_meaning):
+            eligible.append((draft, number))
+    seats = Seats(eligible, documents, statistics, said, query)
+    found = []
+    for draft, _ in eligible:
+        turn = draft.kind is MemoryKind.TURN
+        terms = said if turn else [str(term) for term in query.terms]
+        cosine = cosine_of(draft, query)
+        own = calibrated(cosine, bm25.share(terms, documents.get(draft.memory_id, []), statistics), query)
+        around, session, replies = seats.context(draft)
+        live_draft = draft.state is MemoryState.ACTIVE
+        entity = 1.0 if live_draft and draft.speaker in query.terms and query.terms else 0.0
+        score = ENTITY * entity + SESSION * session
+        if turn:
+            room = 1 - TURN_ROOM
+            score += (room - AROUND) * own + AROUND * around if around is not None else room * own
+            score += LENGTH * min(1.0, len(draft.terms) / 40)
+            score += REPLY * replies - QUESTION * (live_draft and draft.asks)
+        else:
+            score += own
+        score *= DEFAULTS.kind[draft.kind - 1] * DEFAULTS.trust[draft.trust - 1]
+        recorded = min(NOW, day(draft.valid[0]) or NOW)
+        score = max(0.0, min(1.0, score * DEFAULTS.recency_factor(draft.kind, recorded, NOW)))
+        evidence = max(own, around or 0.0)
+        if min(score, evidence) >= query.min_score and (score > 0 or cosine is not None):
             found.append((draft.memory_id, score))
     found.sort(key=lambda one: (-one[1], one[0]))
     return found, counts
+
+
+def cosine_of(draft: Draft, query: Wanted) -> float | None:
+    if draft.seed is None or query.seed is None:
+        return None
+    mine, wanted_ = vector(draft.seed), vector(query.seed)
+    return float(mine @ wanted_) / (float(np.linalg.norm(mine)) * float(np.linalg.norm(wanted_)))
+
+
+def calibrated(cosine: float | None, share: float, query: Wanted) -> float:
+    vector_weight, lexical_weight = weights(query)
+    if cosine is None:
+        return share if lexical_weight else 0.0
+    relevance = max(0.0, min(1.0, (cosine - LOW) / (HIGH - LOW)))
+    return vector_weight * relevance + lexical_weight * share
+
+
+class Seats:
+    """The turns of the sessions in order, and what surrounds each of them."""
+
+    def __init__(
+        self,
+        eligible: Sequence[tuple[Draft, int]],
+        documents: dict[UUID, list[str]],
+        statistics: bm25.ScopeStatistics,
+        said: Sequence[str],
+        query: Wanted,
+    ) -> None:
+        self.query, self.said, self.statistics, self.documents = query, said, statistics, documents
+        self.sessions: dict[str, list[Draft]] = {}
+        turns = [one for one in eligible if one[0].kind is MemoryKind.TURN and one[0].sitting is not None]
+        for draft, _ in sorted(turns, key=lambda one: (one[0].turn is None, one[0].turn or 0, one[1])):
+            self.sessions.setdefault(draft.sitting or "", []).append(draft)
+        self.mean = mean([self._around(one)[1] for one in self._seats()] or [0.0])
+
+    def _seats(self) -> list[Draft]:
+        return [draft for session in self.sessions.values() for draft in session]
+
+    def _around(self, draft: Draft) -> tuple[Counter[str], float, float | None]:
+        session = self.sessions[draft.sitting or ""]
+        place = session.index(draft)
+        terms: Counter[str] = Counter()
+        length = weighed = total = 0.0
+        for step in range(-2, 3):
+            if not 0 <= place + step < len(session):
+                continue
+            one, weight = session[place + step], 1 - abs(step) / 4
+            length += weight * len(one.terms)
+            for term in self.documents.get(one.memory_id, []):
+                terms[term] += weight  # type: ignore[assignment]
+            cosine = cosine_of(one, self.query)
+            if cosine is not None:
+                weighed += weight * cosine
+                total += weight
+        return terms, length, weighed / total if total else None
+
+    def context(self, draft: Draft) -> tuple[float | None, float, bool]:
+        """Around, share of the session, and whether the turn before asks."""
+        if draft.kind is not MemoryKind.TURN or draft.sitting is None:
+            return None, 0.0, False
+        terms, length, cosine = self._around(draft)
+        around = calibrated(cosine, self._share(terms, length, self.mean, self.statistics), self.query)
+        session = self.sessions[draft.sitting]
+        place = session.index(draft)
+        before = session[place - 1] if place else None
+        replies = before is not None and before.asks and before.state is MemoryState.ACTIVE
+        return around, self._session(draft.sitting), replies
+
+    def _session(self, sitting: str) -> float:
+        counted = {
+            name: Counter(term for one in turns for term in self.documents.get(one.memory_id, []))
+            for name, turns in self.sessions.items()
+        }
+        lengths = {name: sum(len(one.terms) for one in turns) for name, turns in self.sessions.items()}
+        frequencies = Counter(term for terms in counted.values() for term in terms)
+        statistics = bm25.ScopeStatistics(len(counted), 0, frequencies)
+        return self._share(counted[sitting], lengths[sitting], mean(list(lengths.values())), statistics)
+
+    def _share(
+        self, terms: Counter[str], length: float, average: float, statistics: bm25.ScopeStatistics
+    ) -> float:
+        frequencies = statistics.frequencies
+        best = sum(bm25.idf(statistics.documents, frequencies.get(one, 0) or 1) for one in self.said)
+        ratio = min(4.0, length / average) if average else 4.0
+        total = 0.0
+        for term in self.said:
+            tf = terms.get(term, 0)
+            if tf:
+                weight = bm25.idf(statistics.documents, statistics.frequencies.get(term, 0))
+                total += weight * tf / (tf + bm25.K1 * (1 - bm25.B + bm25.B * ratio))
+        return total / best if best else 0.0
 
 
 def weights(query: Wanted) -> tuple[float, float]:
@@ -245,7 +367,7 @@ async def store(pool: Database, tenant_id: UUID, memories: Sequence[Draft]) -> t
         await index_tokens(
             work,
             row.scope_no,
-            [(revisions[draft.memory_id].doc_no, Counter(draft.terms), len(draft.terms)) for draft in live],
+            [(revisions[draft.memory_id].doc_no, indexed(draft), len(draft.terms)) for draft in live],
         )
         await insert_embeddings(
             work,
@@ -264,6 +386,11 @@ async def store(pool: Database, tenant_id: UUID, memories: Sequence[Draft]) -> t
             ],
         )
     return scope_id, row.scope_no
+
+
+def indexed(draft: Draft) -> Counter[int]:
+    marks = [MARK + draft.speaker] if draft.speaker else []
+    return Counter([*draft.terms, *marks, *([ASKS] if draft.asks else [])])
 
 
 def revision(draft: Draft, scope_id: UUID, doc_no: int) -> Revision:
@@ -293,7 +420,8 @@ def revision(draft: Draft, scope_id: UUID, doc_no: int) -> Revision:
         slot=None,
         agent=draft.agent,
         session=draft.session,
-        origin_session=None,
+        origin_session=draft.sitting,
+        turn_number=draft.turn,
         author="test",
         author_agent=None,
         source_ref=None,
@@ -317,12 +445,25 @@ async def ask(pool: Database, tenant_id: UUID, scope: tuple[UUID, int], query: W
             session=query.session,
             restriction=query.restriction,
             model_no=1,
-            embedding=HalfVector(vector(query.seed)) if query.seed is not None else None,
-            tokens=query.terms,
-            cosine_low=LOW,
-            cosine_high=HIGH,
-            vector_weight=vector_weight,
-            lexical_weight=lexical_weight,
+            aim=Aim(
+                embedding=HalfVector(vector(query.seed)) if query.seed is not None else None,
+                tokens=query.terms,
+                speakers=[MARK + term for term in query.terms],
+                asks=ASKS,
+                cosine_low=LOW,
+                cosine_high=HIGH,
+                vector_weight=vector_weight,
+                lexical_weight=lexical_weight,
+                around_vector=vector_weight,
+                around_lexical=lexical_weight,
+                around_weight=AROUND,
+                turn_room=TURN_ROOM,
+                session_weight=SESSION,
+                entity_weight=ENTITY,
+                length_weight=LENGTH,
+                question_weight=QUESTION,
+                reply_weight=REPLY,
+            ),
             min_score=query.min_score,
             fetch=query.limit,
             excluded=[],

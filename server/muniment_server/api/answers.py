@@ -17,7 +17,8 @@ from muniment_server._gen.muniment.v1 import (
     write_pb2,
 )
 from muniment_server.application.erase import Receipt
-from muniment_server.application.recall import Degradation, LegScore, NearMiss, Ranked, Recalled
+from muniment_server.application.explaining import LegScore
+from muniment_server.application.recall import Degradation, NearMiss, Ranked, Recalled
 from muniment_server.audit.events import from_micros
 from muniment_server.domain.importance import Factor
 from muniment_server.domain.model import Memory, PropertyValue, Scope, ScopeKind

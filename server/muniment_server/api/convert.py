@@ -4,9 +4,10 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 from google.protobuf import json_format
@@ -72,6 +73,16 @@ def require_understood(message: Message, path: str) -> None:
         else:
             for index, one in enumerate(value):
                 require_understood(one, f"{inner}[{index}]")
+
+
+def time_zone(name: str) -> tzinfo:
+    """A time zone of the IANA database; empty is UTC. Raises InvalidRequest for an unknown one."""
+    if not name:
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise invalid("time_zone", "time_zone.known", "must be a name of the time zone database") from None
 
 
 def request_id(text: str) -> UUID | None:

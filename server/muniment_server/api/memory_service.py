@@ -19,8 +19,8 @@ from muniment_server.application.recall import DEFAULT_LIMIT, LEGS, RecallComman
 from muniment_server.application.services import Services
 from muniment_server.application.supersede import SupersedeCommand, Superseded, supersede
 from muniment_server.application.write import WriteCommand, Written, write
-from muniment_server.domain.errors import RequestTooLarge
-from muniment_server.domain.model import ErasureTarget, RetrievalLeg
+from muniment_server.domain.errors import RequestTooLarge, Unimplemented
+from muniment_server.domain.model import ErasureTarget, Fusion, RetrievalLeg
 from muniment_server.identity.principal import current_call
 
 MAX_ANSWER_BYTES = 3_670_016
@@ -70,6 +70,8 @@ class MemoryService(IngestCalls, CorrectionCalls, memory_service_pb2_grpc.Memory
         """See the contract."""
         services = self._services
         call = current_call()
+        if request.HasField("as_of_time"):
+            raise Unimplemented("as_of_time")
         command = RecallCommand(
             scope=convert.scope(request.scope),
             query=request.query,
@@ -85,6 +87,11 @@ class MemoryService(IngestCalls, CorrectionCalls, memory_service_pb2_grpc.Memory
             legs=[RetrievalLeg(leg) for leg in request.legs] or LEGS,
             consistency_token=convert.consistency_token(request.consistency, request.HasField("consistency")),
             near_miss_limit=request.near_miss_limit,
+            fusion=Fusion(request.fusion) if request.fusion else Fusion.SCORE,
+            reference_time=convert.instant(request.reference_time, "reference_time")
+            if request.HasField("reference_time")
+            else None,
+            time_zone=convert.time_zone(request.time_zone),
             strong=request.HasField("consistency") and request.consistency.strong,
         )
         recalled = await recall(services, call, command)

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from muniment_server.crypto.scope_key import ScopeKey
+from muniment_server.domain.content import Content
 from muniment_server.domain.errors import IntegrityViolation, SlotConflict
 from muniment_server.domain.model import MemoryState, Revision
 from muniment_server.retrieval.versions import index_terms_of
@@ -114,8 +115,13 @@ async def frequencies_of(key: ScopeKey, revision: Revision) -> Mapping[int, int]
     return _frequencies(key, revision)
 
 
+def _indexed(revision: Revision, content: Content) -> Mapping[str, int]:
+    terms = index_terms_of(revision.analyzer, content.indexed, content.speaker)
+    return terms.with_slot(revision.slot).frequencies
+
+
 def _frequencies(key: ScopeKey, revision: Revision) -> Mapping[int, int]:
     content = open_content(key, revision)
-    terms = index_terms_of(revision.analyzer, content.indexed, content.speaker).frequencies
+    terms = _indexed(revision, content)
     derived = dict(zip(key.token_hashes(list(terms)), terms.values(), strict=True))
     return {token: derived.get(token, 1) for token in revision.tokens}

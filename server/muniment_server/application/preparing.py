@@ -100,6 +100,7 @@ def prepare(
     prepared = []
     for one, terms, vector in zip(screened, analysed, vectors, strict=True):
         item, provenance = one.item, one.provenance
+        terms = terms.with_slot(item.slot)
         memory_id = new_id()
         hashes = key.token_hashes(list(terms.frequencies))
         prepared.append(

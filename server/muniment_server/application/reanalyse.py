@@ -64,7 +64,9 @@ def _derived(
             continue
         with suppress(CiphertextInvalid, ValueError):
             content = open_content(key, revision)
-            terms = index_terms_of(ANALYZER_VERSION, content.indexed, content.speaker)
+            terms = index_terms_of(ANALYZER_VERSION, content.indexed, content.speaker).with_slot(
+                revision.slot
+            )
             hashes = key.token_hashes(list(terms.frequencies))
             after = replace(
                 revision, analyzer=ANALYZER_VERSION, term_count=terms.length, tokens=tuple(hashes)

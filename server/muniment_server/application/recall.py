@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from enum import IntEnum
 from uuid import UUID
 
@@ -22,21 +22,21 @@ from muniment_server.domain.errors import (
     IntegrityViolation,
     InvalidRequest,
     MunimentError,
-    Unimplemented,
 )
 from muniment_server.domain.ids import new_id
 from muniment_server.domain.importance import Factor
-from muniment_server.domain.model import Memory, MemoryFilter, RetrievalLeg, Scope
+from muniment_server.domain.model import Fusion, Memory, MemoryFilter, RetrievalLeg, Scope
 from muniment_server.domain.packing import ESTIMATE, PackedContext, PackItem, PackRules, Tokenizer, pack
 from muniment_server.domain.settings import TenantSettings
 from muniment_server.domain.statement import check_text
 from muniment_server.embedding.errors import EmbeddingError
 from muniment_server.embedding.live import LiveModel
 from muniment_server.identity.principal import CallContext
+from muniment_server.retrieval.queries import QueryTerms, analyse_query
 from muniment_server.retrieval.versions import query_terms
 from muniment_server.storage.database import UnitOfWork
 from muniment_server.storage.memories import read_scopes
-from muniment_server.storage.recall import RECALL_SETTINGS, Candidate, RecallRows
+from muniment_server.storage.recall import RECALL_SETTINGS, Aim, Candidate, RecallRows
 from muniment_server.storage.recall import recall as find
 from muniment_server.telemetry import names
 from muniment_server.telemetry.instruments import metrics
@@ -52,6 +52,8 @@ from muniment_server.telemetry.spans import (
 from .choosing import Choice, choose
 from .consenting import is_withheld
 from .consistency import await_vectors, check_token, issue_token
+from .explaining import LegScore, leg_scores, score_factors
+from .recall_aim import take_aim
 from .recall_receipt import receipt
 from .scoping import EpochChanged, bind_scope, reading_key, scope_number
 from .sealing import is_genuine, open_content
@@ -69,7 +71,8 @@ _SPARE = 5
 _MOST_FETCHED = 1_000
 _EMBED_SHARE = 0.6
 ACTIVE = MemoryFilter()
-LEGS = (RetrievalLeg.VECTOR, RetrievalLeg.LEXICAL)
+LEGS = tuple(RetrievalLeg)
+_VECTOR_LEGS = (RetrievalLeg.VECTOR, RetrievalLeg.NEIGHBOUR)
 
 
 class Stage(IntEnum):
@@ -133,16 +136,10 @@ class RecallCommand:
     consistency_token: str | None = None
     strong: bool = False
     near_miss_limit: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class LegScore:
-    """What one leg gave: rank from 1 (None beyond the ranked depth), raw score, share of the score."""
-
-    leg: RetrievalLeg
-    rank: int | None
-    raw_score: float
-    contribution: float
+    fusion: Fusion = Fusion.SCORE
+    reference_time: datetime | None = None
+    """What relative times of the query refer to; None: now."""
+    time_zone: tzinfo = UTC
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,10 +186,7 @@ class Recalled:
 @dataclass(slots=True)
 class _Query:
     live: LiveModel
-    vector: HalfVector | None = None
-    tokens: list[int] = field(default_factory=list)
-    vector_weight: float = 0.0
-    lexical_weight: float = 0.0
+    aim: Aim
     degraded: list[Degradation] = field(default_factory=list)
 
 
@@ -208,8 +202,6 @@ async def recall(services: Services, context: CallContext, command: RecallComman
     refusal = check_text(command.query)
     if refusal is not None:
         raise InvalidRequest((FieldViolation("query", str(refusal), refusal.description),))
-    if any(leg not in LEGS for leg in command.legs):
-        raise Unimplemented("recall leg")
     tenant_key = await services.keys.tenant(context.tenant_id)
     if command.consistency_token is not None:
         check_token(
@@ -227,14 +219,15 @@ async def recall(services: Services, context: CallContext, command: RecallComman
             await await_vectors(services, context, scope_id, command.consistency_token)
         live = services.models.current
         embedded = await _embed(live, context, command)
+        settings = await services.settings.of(context.tenant_id)
         epoch: int | None = None
         while True:
             key = await reading_key(services.keys, context.tenant_id, scope_id, epoch)
             if key is None:
                 key = await _only_key(services, context, scope_id)
-            query = _aim(live, command, key, embedded, services.models.oldest_analyzer)
+            query = _aim(services, live, command, key, embedded, settings)
             try:
-                answer = await _answer(services, context, command, tenant_key, key, scope_id, query)
+                answer = await _answer(services, context, command, tenant_key, key, scope_id, query, settings)
                 break
             except EpochChanged as change:
                 epoch = change.epoch
@@ -262,8 +255,8 @@ async def _only_key(services: Services, context: CallContext, scope_id: UUID) ->
 
 
 def _trace(span: ActiveSpan, command: RecallCommand, query: _Query, answer: Recalled) -> None:
-    strategy = "hybrid" if query.vector is not None and query.tokens else "vector"
-    if query.vector is None:
+    strategy = "hybrid" if query.aim.embedding is not None and query.aim.tokens else "vector"
+    if query.aim.embedding is None:
         strategy = "lexical"
     tokens = answer.packed.tokens if answer.packed else None
     metrics().recall(strategy, len(answer.ranked), tokens)
@@ -300,7 +293,7 @@ def _trace(span: ActiveSpan, command: RecallCommand, query: _Query, answer: Reca
 async def _embed(
     live: LiveModel, context: CallContext, command: RecallCommand
 ) -> tuple[HalfVector | None, list[Degradation]]:
-    if RetrievalLeg.VECTOR not in command.legs:
+    if not any(leg in _VECTOR_LEGS for leg in command.legs):
         return None, []
     if command.query_embedding is not None:
         return given_vector(command.query_embedding), []
@@ -346,31 +339,36 @@ async def _embed_anew(
 
 
 def _aim(
+    services: Services,
     live: LiveModel,
     command: RecallCommand,
     key: ScopeKey | None,
     embedded: tuple[HalfVector | None, list[Degradation]],
-    oldest_analyzer: int,
+    settings: TenantSettings,
 ) -> _Query:
-    vector, degraded = embedded
-    query = _Query(live, vector=vector, degraded=list(degraded))
-    if key is not None and RetrievalLeg.LEXICAL in command.legs and command.query:
+    found = list(embedded[1])
+    terms = QueryTerms()
+    if key is not None and command.query:
         try:
-            query.tokens = key.token_hashes(query_terms(command.query, oldest_analyzer))
+            words = query_terms(command.query, services.models.oldest_analyzer)
+            reference = command.reference_time or services.clock()
+            terms = analyse_query(command.query, words, reference, command.time_zone)
         except Exception as error:  # the other legs answer, if there is one
-            if vector is None:
+            if embedded[0] is None:
                 raise
             _log.error("a query could not be analysed: %s", type(error).__name__)
-            query.degraded.append(Degradation(Stage.LEG, RetrievalLeg.LEXICAL, DegradationReason.FAILED))
-    calibration = live.model.calibration
-    if vector is not None and query.tokens:
-        query.vector_weight = calibration.vector_weight
-        query.lexical_weight = calibration.lexical_weight
-    elif vector is not None:
-        query.vector_weight = 1.0
-    else:
-        query.lexical_weight = 1.0
-    return query
+            found.append(Degradation(Stage.LEG, RetrievalLeg.LEXICAL, DegradationReason.FAILED))
+    aim = take_aim(
+        terms,
+        key,
+        embedded[0],
+        live.model.calibration,
+        settings,
+        legs=command.legs,
+        fusion=command.fusion,
+        limit=command.limit,
+    )
+    return _Query(live, aim, degraded=found)
 
 
 async def _answer(
@@ -381,8 +379,8 @@ async def _answer(
     key: ScopeKey | None,
     scope_id: UUID,
     query: _Query,
+    settings: TenantSettings,
 ) -> Recalled:
-    settings = await services.settings.of(context.tenant_id)
     min_score = _least(command.min_score, settings.ranking.min_score, query.live)
     share = settings.packing.source_share
     fetch = command.limit + _SPARE
@@ -406,8 +404,8 @@ async def _answer(
                 _hold_vectors_against(command, query, rows)
                 genuine, found_broken = _sift(key, context.tenant_id, rows.candidates)
                 broken += found_broken
-                choice = choose(genuine, command.limit, share)
-                if len(choice.chosen) == command.limit or len(rows.candidates) < fetch:
+                choice = _choose(genuine, command.limit, share)
+                if len(choice.chosen) == command.limit or _count(rows.candidates) < fetch:
                     break
                 if not found_broken:
                     # One source has too many among the best: whoever comes behind them has their places.
@@ -448,8 +446,9 @@ async def _answer(
                 "memories_recalled": receipt(
                     recalled,
                     token_budget=command.token_budget,
-                    embedding_model=query.live.model.name if query.vector is not None else None,
+                    embedding_model=query.live.model.name if query.aim.embedding is not None else None,
                     query_digest=key.query_digest(command.query).hex() if key is not None else None,
+                    fusion=int(command.fusion),
                 )
             },
         )
@@ -467,7 +466,6 @@ async def _find(
     excluded: Sequence[UUID],
     now: datetime,
 ) -> RecallRows:
-    calibration = query.live.model.calibration
     rows = await find(
         work,
         scope_id=scope_id,
@@ -476,12 +474,7 @@ async def _find(
         session=command.scope.session,
         restriction=command.restriction,
         model_no=query.live.model_no,
-        embedding=query.vector,
-        tokens=query.tokens,
-        cosine_low=calibration.cosine_low,
-        cosine_high=calibration.cosine_high,
-        vector_weight=query.vector_weight,
-        lexical_weight=query.lexical_weight,
+        aim=query.aim,
         min_score=min_score,
         fetch=fetch,
         excluded=excluded,
@@ -504,7 +497,7 @@ async def _find(
 
 def _hold_vectors_against(command: RecallCommand, query: _Query, rows: RecallRows) -> None:
     """Raise ModelChanged when another model is in use by now; note what has no vector yet."""
-    if query.vector is None:
+    if query.aim.embedding is None:
         return
     if rows.model_in_use != query.live.model_no:
         raise ModelChanged
@@ -538,6 +531,21 @@ def _sift(
             continue
         genuine.append((candidate, content))
     return genuine, broken
+
+
+def _choose(
+    genuine: Sequence[tuple[Candidate, Content]], limit: int, share: float
+) -> Choice[Candidate, Content]:
+    """The offered candidates: those that always apply have their places, and the rest goes by relevance."""
+    relevant = [one for one in genuine if one[0].found]
+    pinned = [one for one in genuine if not one[0].found][: limit - 1 if relevant else limit]
+    choice = choose(relevant, limit - len(pinned), share)
+    chosen = sorted(choice.chosen + pinned, key=lambda one: (-one[0].score, one[0].revision.memory_id))
+    return Choice(chosen, choice.capped)
+
+
+def _count(candidates: Sequence[Candidate]) -> int:
+    return sum(1 for candidate in candidates if candidate.found)
 
 
 def _least(asked: float | None, set_by_tenant: float | None, live: LiveModel) -> float:
@@ -575,7 +583,8 @@ async def _near_misses(
                 memory_id,
                 candidate.score,
                 LeftOutReason.SOURCE_SHARE if memory_id in capped else reason,
-                _leg_scores(candidate, query),
+                leg_scores(candidate, query.aim),
+                score_factors(candidate, query.aim),
             )
         )
     return found[: command.near_miss_limit]
@@ -608,7 +617,8 @@ def _compose(
                 memory=memory,
                 rank=len(ranked) + 1,
                 score=candidate.score,
-                legs=_leg_scores(candidate, query),
+                legs=leg_scores(candidate, query.aim),
+                factors=score_factors(candidate, query.aim),
             )
         )
     left_out: dict[LeftOutReason, int] = {}
@@ -623,15 +633,16 @@ def _compose(
         leave(LeftOutReason.STATE, rows.other_state)
         leave(LeftOutReason.EXPIRED, rows.expired)
         leave(LeftOutReason.FILTERED, rows.filtered)
-        leave(LeftOutReason.BELOW_MIN_SCORE, eligible - rows.relevant)
+        found = _count([candidate for candidate, _ in choice.chosen])
+        leave(LeftOutReason.BELOW_MIN_SCORE, eligible - rows.relevant - (len(choice.chosen) - found))
         leave(LeftOutReason.RESPONSE_SIZE, len(choice.chosen) - len(ranked))
         leave(LeftOutReason.SOURCE_SHARE, len(choice.capped))
         leave(
             LeftOutReason.LIMIT,
             rows.relevant
-            - len(choice.chosen)
+            - found
             - len(choice.capped)
-            - sum(1 for candidate in rows.candidates if candidate.revision.memory_id in set(broken)),
+            - sum(1 for one in rows.candidates if one.found and one.revision.memory_id in set(broken)),
         )
     leave(LeftOutReason.SEAL_BROKEN, len(broken))
     packed: PackedContext | None = None
@@ -662,7 +673,7 @@ def _compose(
         limit=command.limit,
         consistency_token=issue_token(tenant_key, services.instance, now),
         read_time=now,
-        no_relevant_memory=not ranked,
+        no_relevant_memory=_count([candidate for candidate, _ in choice.chosen[: len(ranked)]]) == 0,
     )
 
 
@@ -681,30 +692,6 @@ def _pack(
         _log.error("the configured tokenizer failed: %s", type(error).__name__)
         degraded.append(Degradation(Stage.PACKING, None, DegradationReason.FAILED))
         return pack(items, token_budget, rules)
-
-
-def _leg_scores(candidate: Candidate, query: _Query) -> tuple[LegScore, ...]:
-    scores = []
-    if candidate.cosine is not None and candidate.relevance is not None:
-        scores.append(
-            LegScore(
-                RetrievalLeg.VECTOR,
-                candidate.vector_rank,
-                candidate.cosine,
-                query.vector_weight * candidate.relevance,
-            )
-        )
-    if candidate.bm25 is not None:
-        weight = query.lexical_weight if candidate.cosine is not None else 1.0
-        scores.append(
-            LegScore(
-                RetrievalLeg.LEXICAL,
-                candidate.lexical_rank,
-                candidate.bm25,
-                weight * (candidate.lexical_share or 0.0),
-            )
-        )
-    return tuple(scores)
 
 
 def _pack_item(ranked: Ranked, min_score: float) -> PackItem:

@@ -8,7 +8,8 @@ from muniment_server.audit.events import to_millionths
 if TYPE_CHECKING:
     from muniment_server.domain.importance import Factor
 
-    from .recall import LegScore, NearMiss, Recalled
+    from .explaining import LegScore
+    from .recall import NearMiss, Recalled
 
 
 def legs_of(scores: "Sequence[LegScore]") -> list[dict[str, int]]:

@@ -185,7 +185,7 @@ async def _edited(
         raise ContentRefused("content", screened.gate, screened.rule, 0)
     (terms,) = await analyse([screened.item])
     (vector,) = await item_vectors(services, context, [screened.item])
-    return _Edit(current.revision, screened, terms, vector)
+    return _Edit(current.revision, screened, terms.with_slot(current.slot), vector)
 
 
 def _provenance(context: CallContext, current: Revision, trust: TrustLevel) -> Provenance:

@@ -248,7 +248,7 @@ class ScopeCheck:
         if revision.analyzer != ANALYZER_VERSION:
             self._report.not_derived += 1
             return None
-        counted = index_terms(content.indexed, content.speaker)
+        counted = index_terms(content.indexed, content.speaker, revision.slot)
         hashes = self._key.token_hashes(list(counted.frequencies))
         derived = Derived(dict(zip(hashes, counted.frequencies.values(), strict=True)), counted.length)
         if derived.terms != revision.term_count or set(hashes) != set(revision.tokens):

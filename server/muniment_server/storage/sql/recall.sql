@@ -1,14 +1,20 @@
 -- Finds, ranks and explains the memories of one scope in one round trip.
--- Every eligible memory is scored by both legs exactly; filters act before ranking, so that what is
--- superseded, expired, foreign or filtered out never takes a place.
--- score = vector_weight * relevance(cosine) + lexical_weight * bm25 share; a memory without a vector
--- is judged by its lexical share alone.
+-- Every eligible memory is scored by every leg exactly; filters act before ranking, so that what is
+-- superseded, expired, foreign or filtered out never takes a place, and is nobody's neighbour either.
+-- docs/recall.md has the formulas. In short, own and around being measures in [0, 1]:
+--   own    = vector weight * relevance(cosine) + lexical weight * BM25 share
+--   around = the same over a TURN, the two turns before it and the two behind it
+--   score  = own weight * own + around weight * around + session, entity, time, slot, form
+-- Own alone counts where a memory is no TURN. A memory without a vector is judged by its share alone.
 -- A term that no memory has counts in the reachable best like one that a single memory has, and in no
 -- memory's score; the share bounds how much a long text loses by its length (retrieval/bm25.py).
+-- A word that names a speaker of this scope tells who speaks, and is no word of a TURN.
 -- Runs with enable_nestloop = off: a plan must not depend on statistics that a fresh scope does not have
 -- yet, and all joins here are of sets of the scope's size.
 WITH scoped AS MATERIALIZED (
-    SELECT m.doc_no, m.memory_id, m.content_revision, m.state,
+    SELECT m.doc_no, m.memory_id, m.content_revision, m.state, m.kind, m.origin_session, m.turn_number,
+           m.valid_from, m.create_time, m.reinforce_time, m.trust, m.source_type, m.confidence, m.term_count,
+           %(pinned_most)s::integer > 0 AND m.kind IN (1, 5) AND 'pinned' = ANY(m.tags) AS pinned,
            m.expire_time <= %(now)s AS expired,
            (m.agent IS NULL OR m.agent = %(agent)s)
                AND (m.session IS NULL OR m.session = %(session)s)
@@ -39,8 +45,8 @@ WITH scoped AS MATERIALIZED (
     FROM memory m
     WHERE m.tenant_id = %(tenant_id)s AND m.scope_id = %(scope_id)s
           AND NOT m.memory_id = ANY(%(excluded)s::uuid[])
-), eligible AS (
-    SELECT doc_no, memory_id, content_revision FROM scoped
+), eligible AS MATERIALIZED (
+    SELECT *, kind = 7 AS turn FROM scoped
     WHERE matching AND state = ANY(%(states)s::smallint[]) AND expired IS NOT TRUE
 ), vector_leg AS MATERIALIZED (
     -- A vector of another length or of length 0 was put there by somebody else: it is no vector.
@@ -53,64 +59,258 @@ WITH scoped AS MATERIALIZED (
     SELECT p.token, p.doc_no, p.tf::float8 AS tf, p.doc_terms::float8 AS doc_terms
     FROM posting p
     WHERE p.tenant_id = %(tenant_id)s AND p.scope_no = %(scope_no)s AND p.token = ANY(%(tokens)s::bigint[])
+), marks AS MATERIALIZED (
+    SELECT p.token, p.doc_no, p.tf
+    FROM posting p
+    WHERE p.tenant_id = %(tenant_id)s AND p.scope_no = %(scope_no)s AND p.token = ANY(%(marks)s::bigint[])
 ), statistics AS (
     -- Honest numbers need no greatest, here and below; others must not make the statement fail.
     SELECT s.key_epoch, s.live_count::float8 AS documents,
            greatest(s.live_terms, 1)::float8 / greatest(s.live_count, 1)::float8 AS mean_terms
     FROM scope s
     WHERE s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s
-), frequencies AS (
+), named AS (
+    SELECT q.token, s.token IS NOT NULL AS speaks
+    FROM unnest(%(tokens)s::bigint[], %(speakers)s::bigint[]) AS q (token, speaker)
+    LEFT JOIN (SELECT DISTINCT token FROM marks) s ON s.token = q.speaker
+), frequencies AS MATERIALIZED (
     SELECT q.token,
+           -- A query that is nothing but a speaker's name asks for what is said of that name as well.
+           q.speaks AND NOT bool_and(q.speaks) OVER () AS speaks,
            ln(1 + (greatest((SELECT documents FROM statistics), coalesce(d.df, 1)) - coalesce(d.df, 1)
                    + 0.5::float8) / (coalesce(d.df, 1) + 0.5::float8)) AS idf
-    FROM unnest(%(tokens)s::bigint[]) AS q (token)
+    FROM named q
     LEFT JOIN (SELECT token, count(*)::float8 AS df FROM postings GROUP BY token) d ON d.token = q.token
-), lexical_leg AS MATERIALIZED (
-    SELECT p.doc_no,
-           sum(f.idf * p.tf * 2.2::float8
+), reach AS (
+    SELECT nullif(sum(idf) * 2.2::float8, 0) AS best,
+           nullif(sum(idf) FILTER (WHERE NOT speaks) * 2.2::float8, 0) AS best_said,
+           nullif(count(*) FILTER (WHERE NOT speaks), 0)::float8 AS words
+    FROM frequencies
+), contributions AS (
+    SELECT p.doc_no, f.speaks,
+           f.idf * p.tf * 2.2::float8
                / nullif(p.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * p.doc_terms
-                                              / (SELECT mean_terms FROM statistics)), 0)) AS bm25,
-           sum(f.idf * p.tf * 2.2::float8
+                                              / (SELECT mean_terms FROM statistics)), 0) AS bm25,
+           f.idf * p.tf * 2.2::float8
                / nullif(p.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * least(4::float8,
-                   p.doc_terms / (SELECT mean_terms FROM statistics))), 0)) AS bounded
+                   p.doc_terms / (SELECT mean_terms FROM statistics))), 0) AS bounded
     FROM postings p
     JOIN frequencies f ON f.token = p.token
-    GROUP BY p.doc_no
-), reach AS (
-    SELECT nullif(sum(idf) * 2.2::float8, 0) AS best FROM frequencies
-), scored AS MATERIALIZED (
-    SELECT c.doc_no, c.memory_id, v.cosine, l.bm25, l.bounded / (SELECT best FROM reach) AS lexical_share,
-           greatest(0::float8, least(1::float8,
-               (v.cosine - %(cosine_low)s::float8) / (%(cosine_high)s::float8 - %(cosine_low)s::float8)))
-               AS relevance
-    FROM eligible c
-    LEFT JOIN vector_leg v ON v.doc_no = c.doc_no AND v.content_revision = c.content_revision
-    LEFT JOIN lexical_leg l ON l.doc_no = c.doc_no
-), fused AS (
-    SELECT doc_no, memory_id, cosine, bm25, lexical_share, relevance,
-           CASE WHEN cosine IS NULL THEN coalesce(lexical_share, 0::float8)
-                ELSE %(vector_weight)s::float8 * relevance
-                     + %(lexical_weight)s::float8 * coalesce(lexical_share, 0::float8)
-           END AS score
-    FROM scored
-), best AS MATERIALIZED (
-    SELECT *, count(*) OVER () AS relevant FROM fused
-    WHERE score >= %(min_score)s::float8 AND (score > 0 OR cosine IS NOT NULL)
-    ORDER BY score DESC, memory_id
-    LIMIT %(fetch)s
+), lexical_leg AS MATERIALIZED (
+    SELECT doc_no, sum(bm25) AS bm25, sum(bounded) AS bounded,
+           sum(bm25) FILTER (WHERE NOT speaks) AS bm25_said, sum(bounded) FILTER (WHERE NOT speaks) AS said
+    FROM contributions
+    GROUP BY doc_no
+), marked AS MATERIALIZED (
+    SELECT doc_no,
+           bool_or(token = ANY(%(speakers)s::bigint[]) OR token = ANY(%(roles)s::bigint[])) AS spoken,
+           count(*) FILTER (WHERE token = ANY(%(names)s::bigint[]))::float8 AS mentions,
+           -- The frequency of a slot's word is the number of words of the slot.
+           sum(1 / greatest(tf, 1)::float8) FILTER (WHERE token = ANY(%(slot_words)s::bigint[])) AS slot_named,
+           count(*) FILTER (WHERE token = ANY(%(wanted)s::bigint[]))::float8
+               / greatest(cardinality(%(wanted)s::bigint[]), 1) AS answers,
+           bool_or(token = %(asks)s) AS asks
+    FROM marks
+    GROUP BY doc_no
+), turns AS MATERIALIZED (
+    -- The sessions of conversations, in order; a sitting is a session by number.
+    SELECT e.doc_no, min(e.doc_no) OVER whole AS sitting, row_number() OVER sequence AS place,
+           lag(k.asks) OVER sequence AS replies,
+           sum(e.term_count) OVER whole::float8 AS sitting_terms,
+           e.term_count + 0.75::float8 * (coalesce(lag(e.term_count) OVER sequence, 0)
+                                          + coalesce(lead(e.term_count) OVER sequence, 0))
+               + 0.5::float8 * (coalesce(lag(e.term_count, 2) OVER sequence, 0)
+                                + coalesce(lead(e.term_count, 2) OVER sequence, 0)) AS around_terms,
+           v.cosine,
+           lag(v.cosine) OVER sequence AS before, lead(v.cosine) OVER sequence AS behind,
+           lag(v.cosine, 2) OVER sequence AS before_2, lead(v.cosine, 2) OVER sequence AS behind_2
+    FROM eligible e
+    LEFT JOIN vector_leg v ON v.doc_no = e.doc_no AND v.content_revision = e.content_revision
+    LEFT JOIN marked k ON k.doc_no = e.doc_no
+    WHERE %(contextual)s::boolean AND e.turn AND e.origin_session IS NOT NULL
+    WINDOW whole AS (PARTITION BY e.origin_session COLLATE "C"),
+           sequence AS (PARTITION BY e.origin_session COLLATE "C" ORDER BY e.turn_number, e.doc_no)
+), turn_hits AS MATERIALIZED (
+    SELECT t.sitting, t.place, p.token, p.tf, f.idf
+    FROM postings p
+    JOIN frequencies f ON f.token = p.token
+    JOIN turns t ON t.doc_no = p.doc_no
+    WHERE NOT f.speaks
+), spread AS (
+    SELECT sitting, token, idf, place, tf, unnest(ARRAY[-2, -1, 0, 1, 2]) AS step FROM turn_hits
+), around_terms AS (
+    SELECT sitting, place + step AS place, token, min(idf) AS idf,
+           sum(tf * (1 - 0.25::float8 * abs(step))) AS tf
+    FROM spread
+    GROUP BY sitting, place + step, token
+), around_words AS MATERIALIZED (
+    SELECT t.doc_no,
+           sum(a.idf * a.tf * 2.2::float8
+               / nullif(a.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * least(4::float8,
+                   t.around_terms / nullif((SELECT avg(around_terms) FROM turns), 0))), 0))
+               / (SELECT best_said FROM reach) AS share
+    FROM around_terms a
+    JOIN turns t ON t.sitting = a.sitting AND t.place = a.place
+    GROUP BY t.doc_no
+), sittings AS MATERIALIZED (
+    SELECT sitting, min(sitting_terms) AS terms FROM turns GROUP BY sitting
+), sitting_terms AS MATERIALIZED (
+    SELECT sitting, token, sum(tf) AS tf FROM turn_hits GROUP BY sitting, token
+), sitting_frequencies AS MATERIALIZED (
+    SELECT f.token,
+           ln(1 + ((SELECT count(*) FROM sittings) - coalesce(d.df, 1) + 0.5::float8)
+                  / (coalesce(d.df, 1) + 0.5::float8)) AS idf
+    FROM frequencies f
+    LEFT JOIN (SELECT token, count(*)::float8 AS df FROM sitting_terms GROUP BY token) d ON d.token = f.token
+    WHERE NOT f.speaks AND EXISTS (SELECT FROM sittings)
+), session_leg AS MATERIALIZED (
+    SELECT s.sitting,
+           sum(f.idf * s.tf * 2.2::float8
+               / nullif(s.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * least(4::float8,
+                   t.terms / nullif((SELECT avg(terms) FROM sittings), 0))), 0)) AS bm25,
+           sum(f.idf * s.tf * 2.2::float8
+               / nullif(s.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * least(4::float8,
+                   t.terms / nullif((SELECT avg(terms) FROM sittings), 0))), 0))
+               / (SELECT nullif(sum(idf), 0) * 2.2::float8 FROM sitting_frequencies) AS share
+    FROM sitting_terms s
+    JOIN sitting_frequencies f ON f.token = s.token
+    JOIN sittings t ON t.sitting = s.sitting
+    GROUP BY s.sitting
+), measured AS MATERIALIZED (
+    SELECT e.doc_no, e.memory_id, e.turn, e.pinned, e.term_count,
+           v.cosine,
+           CASE WHEN e.turn THEN l.bm25_said ELSE l.bm25 END AS bm25,
+           CASE WHEN e.turn THEN l.said / (SELECT best_said FROM reach)
+                ELSE l.bounded / (SELECT best FROM reach) END AS lexical_share,
+           (v.cosine - %(cosine_low)s::float8) / (%(cosine_high)s::float8 - %(cosine_low)s::float8) AS rising,
+           t.doc_no IS NOT NULL AS seated,
+           (coalesce(t.cosine, 0) + 0.75::float8 * (coalesce(t.before, 0) + coalesce(t.behind, 0))
+               + 0.5::float8 * (coalesce(t.before_2, 0) + coalesce(t.behind_2, 0)))
+               / nullif(CASE WHEN t.cosine IS NULL THEN 0 ELSE 1 END
+                   + CASE WHEN t.before IS NULL THEN 0 ELSE 0.75::float8 END
+                   + CASE WHEN t.behind IS NULL THEN 0 ELSE 0.75::float8 END
+                   + CASE WHEN t.before_2 IS NULL THEN 0 ELSE 0.5::float8 END
+                   + CASE WHEN t.behind_2 IS NULL THEN 0 ELSE 0.5::float8 END, 0) AS around_cosine,
+           w.share AS around_share,
+           s.bm25 AS session_bm25, s.share AS session_share,
+           CASE WHEN k.spoken THEN 1::float8
+                WHEN k.mentions > 0 THEN 0.5::float8 * k.mentions
+                    / (SELECT nullif(count(DISTINCT token), 0) FROM marks WHERE token = ANY(%(names)s::bigint[]))
+           END AS entity,
+           CASE WHEN %(spans)s::tstzmultirange @> coalesce(e.valid_from, e.create_time) THEN 1::float8
+                WHEN %(spans)s::tstzmultirange @> e.create_time THEN 0.5::float8 END AS named_time,
+           k.slot_named,
+           CASE WHEN e.turn THEN coalesce(k.answers, 0::float8) ELSE 0::float8 END AS answers,
+           CASE WHEN e.turn THEN least(1::float8, e.term_count / 40::float8) ELSE 0::float8 END AS length,
+           e.turn AND coalesce(k.asks, false) AS asks, coalesce(t.replies, false) AS replies,
+           -- Numbers that the service never stores count like an ordinary one: the seal is what judges them.
+           coalesce((%(kind_factors)s::float8[])[e.kind], 1) AS kind_factor,
+           coalesce((%(trust_factors)s::float8[])[e.trust], 1) AS trust_factor,
+           coalesce((%(source_factors)s::float8[])[e.source_type], 1) AS source_factor,
+           1 - %(confidence_weight)s::float8 * (1 - greatest(0::float8, least(1::float8, coalesce(e.confidence, 1))))
+               AS confidence_factor,
+           -- In whole days, so that the same question has the same answer for a while.
+           1 - %(recency_weight)s::float8 * (1 - power(2::float8, - least(1000::float8,
+               greatest(0::float8, floor(e.seconds / 86400)) / coalesce((%(half_lives)s::float8[])[e.kind], 1))))
+               AS recency_factor
+    FROM (SELECT *, CASE WHEN isfinite(coalesce(reinforce_time, least(valid_from, create_time)))
+                         THEN extract(epoch FROM %(now)s::timestamptz
+                                      - coalesce(reinforce_time, least(valid_from, create_time)))::float8
+                         ELSE 0 END AS seconds
+          FROM eligible) e
+    LEFT JOIN vector_leg v ON v.doc_no = e.doc_no AND v.content_revision = e.content_revision
+    LEFT JOIN lexical_leg l ON l.doc_no = e.doc_no
+    LEFT JOIN marked k ON k.doc_no = e.doc_no
+    LEFT JOIN turns t ON t.doc_no = e.doc_no
+    LEFT JOIN around_words w ON w.doc_no = e.doc_no
+    LEFT JOIN session_leg s ON s.sitting = t.sitting
+), judged AS (
+    SELECT m.*,
+           greatest(0::float8, least(1::float8, rising)) AS relevance,
+           CASE WHEN cosine IS NULL THEN sign(%(lexical_weight)s::float8) * coalesce(lexical_share, 0::float8)
+                ELSE %(vector_weight)s::float8 * greatest(0::float8, least(1::float8, rising))
+                     + %(lexical_weight)s::float8 * coalesce(lexical_share, 0::float8) END AS own,
+           CASE WHEN NOT seated THEN NULL
+                WHEN around_cosine IS NULL THEN sign(%(around_lexical)s::float8) * coalesce(around_share, 0::float8)
+                ELSE %(around_vector)s::float8 * greatest(0::float8, least(1::float8,
+                         (around_cosine - %(cosine_low)s::float8)
+                         / (%(cosine_high)s::float8 - %(cosine_low)s::float8)))
+                     + %(around_lexical)s::float8 * coalesce(around_share, 0::float8) END AS around
+    FROM measured m
+), weighed AS MATERIALIZED (
+    SELECT j.*,
+           CASE WHEN j.around IS NULL THEN 1::float8 - CASE WHEN j.turn THEN %(turn_room)s::float8 ELSE 0 END
+                ELSE 1::float8 - %(turn_room)s::float8 - %(around_weight)s::float8 END AS own_weight,
+           CASE WHEN j.around IS NULL THEN 0::float8 ELSE %(around_weight)s::float8 END AS around_weight,
+           CASE WHEN j.turn THEN %(length_weight)s::float8 * j.length
+                    + %(answer_weight)s::float8 * j.answers
+                    - CASE WHEN j.asks THEN %(question_weight)s::float8 ELSE 0 END
+                    + CASE WHEN j.replies THEN %(reply_weight)s::float8 ELSE 0 END ELSE 0 END AS form,
+           %(entity_weight)s::float8 * coalesce(j.entity, 0::float8) AS entity_part,
+           %(time_weight)s::float8 * coalesce(j.named_time, 0::float8) AS time_part,
+           %(slot_weight)s::float8 * least(1::float8, coalesce(j.slot_named, 0::float8))
+               + CASE WHEN j.pinned THEN %(pinned_weight)s::float8 ELSE 0 END AS slot_part,
+           %(session_weight)s::float8 * coalesce(j.session_share, 0::float8) AS session_part,
+           j.kind_factor * j.trust_factor * j.source_factor * j.confidence_factor * j.recency_factor AS factor
+    FROM judged j
 ), vector_order AS (
     SELECT doc_no, row_number() OVER (ORDER BY cosine DESC, memory_id) AS place
-    FROM (SELECT doc_no, cosine, memory_id FROM scored WHERE cosine IS NOT NULL
+    FROM (SELECT doc_no, cosine, memory_id FROM weighed WHERE cosine IS NOT NULL AND %(vector_ranks)s::boolean
           ORDER BY cosine DESC, memory_id LIMIT %(rank_depth)s) first
 ), lexical_order AS (
     SELECT doc_no, row_number() OVER (ORDER BY bm25 DESC, memory_id) AS place
-    FROM (SELECT doc_no, bm25, memory_id FROM scored WHERE bm25 IS NOT NULL
+    FROM (SELECT doc_no, bm25, memory_id FROM weighed WHERE bm25 IS NOT NULL AND %(lexical_ranks)s::boolean
           ORDER BY bm25 DESC, memory_id LIMIT %(rank_depth)s) first
-), ranked AS (
-    SELECT b.*, v.place AS vector_rank, l.place AS lexical_rank
-    FROM best b
-    LEFT JOIN vector_order v ON v.doc_no = b.doc_no
-    LEFT JOIN lexical_order l ON l.doc_no = b.doc_no
+), around_order AS (
+    SELECT doc_no, row_number() OVER (ORDER BY around DESC, memory_id) AS place
+    FROM (SELECT doc_no, around, memory_id FROM weighed WHERE around > 0 AND around_weight > 0
+          ORDER BY around DESC, memory_id LIMIT %(rank_depth)s) first
+), session_order AS (
+    SELECT doc_no, rank() OVER (ORDER BY session_bm25 DESC) AS place
+    FROM (SELECT doc_no, session_bm25, memory_id FROM weighed WHERE session_bm25 > 0 AND session_part > 0
+          ORDER BY session_bm25 DESC, memory_id LIMIT %(rank_depth)s) first
+), entity_order AS (
+    SELECT doc_no, rank() OVER (ORDER BY entity DESC) AS place FROM weighed WHERE entity_part > 0
+), time_order AS (
+    SELECT doc_no, rank() OVER (ORDER BY named_time DESC) AS place FROM weighed WHERE time_part > 0
+), slot_order AS (
+    SELECT doc_no, rank() OVER (ORDER BY slot_part DESC) AS place FROM weighed WHERE slot_part > 0
+), placed AS (
+    SELECT w.*, v.place AS vector_rank, l.place AS lexical_rank, a.place AS around_rank, s.place AS session_rank,
+           e.place AS entity_rank, t.place AS time_rank, o.place AS slot_rank
+    FROM weighed w
+    LEFT JOIN vector_order v ON v.doc_no = w.doc_no
+    LEFT JOIN lexical_order l ON l.doc_no = w.doc_no
+    LEFT JOIN around_order a ON a.doc_no = w.doc_no
+    LEFT JOIN session_order s ON s.doc_no = w.doc_no
+    LEFT JOIN entity_order e ON e.doc_no = w.doc_no
+    LEFT JOIN time_order t ON t.doc_no = w.doc_no
+    LEFT JOIN slot_order o ON o.doc_no = w.doc_no
+), fused AS (
+    SELECT p.*,
+           CASE WHEN %(reciprocal)s::boolean THEN
+               (coalesce(1 / (60::float8 + vector_rank), 0) + coalesce(1 / (60::float8 + lexical_rank), 0)
+                + coalesce(1 / (60::float8 + around_rank), 0) + coalesce(1 / (60::float8 + session_rank), 0)
+                + coalesce(1 / (60::float8 + entity_rank), 0) + coalesce(1 / (60::float8 + time_rank), 0)
+                + coalesce(1 / (60::float8 + slot_rank), 0)) * 61 / %(leg_count)s::float8
+           ELSE least(1::float8, greatest(0::float8, factor * (own_weight * own
+               + around_weight * coalesce(around, 0::float8)
+               + session_part + entity_part + time_part + slot_part + form))) END AS score,
+           -- What speaks for the memory itself: who speaks, how long, and in which session, is no reason.
+           greatest(own, around) + %(time_evidence)s::float8 * time_part
+               + %(entity_evidence)s::float8 * entity_part + slot_part
+               - CASE WHEN pinned THEN %(pinned_weight)s::float8 ELSE 0 END AS evidence
+    FROM placed p
+), relevant AS MATERIALIZED (
+    SELECT f.*, count(*) OVER () AS relevant FROM fused f
+    WHERE (score >= %(min_score)s::float8 AND evidence >= %(min_score)s::float8
+           AND (score > 0 OR cosine IS NOT NULL)) OR (%(reciprocal)s::boolean AND score > 0)
+), best AS MATERIALIZED (
+    (SELECT r.*, true AS found FROM relevant r ORDER BY score DESC, memory_id LIMIT %(fetch)s)
+    UNION ALL
+    (SELECT f.*, 0 AS relevant, false AS found FROM fused f
+     WHERE f.pinned AND NOT EXISTS (SELECT FROM relevant r WHERE r.doc_no = f.doc_no)
+     ORDER BY score DESC, memory_id LIMIT %(pinned_most)s)
 ), tally AS (
     SELECT count(*) AS total,
            count(*) FILTER (WHERE NOT state = ANY(%(states)s::smallint[])) AS other_state,
@@ -120,8 +320,13 @@ WITH scoped AS MATERIALIZED (
     FROM scoped
 )
 SELECT t.total, t.other_state, t.expired, t.filtered,
-       coalesce(r.relevant, 0) AS relevant,
-       r.score, r.cosine, r.relevance, r.vector_rank, r.bm25, r.lexical_share, r.lexical_rank,
+       (SELECT coalesce(max(relevant), 0) FROM relevant) AS relevant,
+       r.found, r.score, r.cosine, r.relevance, r.vector_rank, r.bm25, r.lexical_share, r.lexical_rank,
+       r.own, r.own_weight, r.around, r.around_weight, r.around_rank,
+       r.session_bm25, r.session_part, r.session_rank, r.entity, r.entity_part, r.entity_rank,
+       r.named_time, r.time_part, r.time_rank, r.slot_named, r.slot_part, r.slot_rank,
+       r.length, r.answers, r.asks, r.replies,
+       r.kind_factor, r.trust_factor, r.source_factor, r.confidence_factor, r.recency_factor,
        EXISTS (SELECT FROM memory_revision h
                WHERE h.tenant_id = %(tenant_id)s AND h.memory_id = m.memory_id AND h.revision >= m.revision)
        OR EXISTS (SELECT FROM memory n
@@ -137,7 +342,7 @@ SELECT t.total, t.other_state, t.expired, t.filtered,
               AND w.state = 2) AS waiting,
        m.*
 FROM tally t
-LEFT JOIN ranked r ON true
+LEFT JOIN best r ON true
 LEFT JOIN (
     SELECT * FROM memory
     WHERE tenant_id = %(tenant_id)s AND memory_id = ANY(ARRAY(SELECT memory_id FROM best))
