@@ -135,6 +135,14 @@ async def test_a_correction_inside_one_conversation_replaces_what_it_corrects(ca
     assert (await caller.get(old.memory_id)).memory.content == "I live in Bergen"
 
 
+async def test_the_same_fact_in_another_language_answers_the_same_question(caller: Caller) -> None:
+    answer = await ingest(caller, "u1", ["I live in Hangzhou.", "我住在杭州。"])
+    assert [outcome for outcome, _ in made(answer)] == ["CREATED", "SUPERSEDED_PREVIOUS"]
+    live = await listed(caller, "u1", slots=["home_city"])
+    assert [one.content for one in live] == ["我住在杭州"]
+    assert live[0].supersedes == answer.extracted[0].result.memory.memory_id
+
+
 @pytest.mark.parametrize(
     ("one", "other"),
     [

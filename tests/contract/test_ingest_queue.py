@@ -398,6 +398,20 @@ async def test_a_job_that_somebody_changed_is_not_done(
     assert [one.content for one in await listed(caller, "u1") if one.kind != TURN] == ["I live in Moscow"]
 
 
+async def test_a_scope_that_somebody_changed_does_not_hold_up_the_others(
+    caller: Caller, stored: Stored, failing: Any
+) -> None:
+    victim = await ingest(caller, "u1", ["I live in Bergen."], mode=QUEUED)
+    (row,) = stored.rows("scope")
+    label = row["label_ct"]
+    stored.database.execute("UPDATE scope SET label_ct = 'x' WHERE scope_id = %s", (row["scope_id"],))
+    other = await ingest(caller, "u2", ["I live in Oslo."], mode=QUEUED)
+    assert (await finished(caller, other.ingest_id)).state == DONE
+    assert (await finished(caller, victim.ingest_id)).state == FAILED
+    stored.database.execute("UPDATE scope SET label_ct = %s WHERE scope_id = %s", (label, row["scope_id"]))
+    assert made(await ingest(caller, "u1", ["I live in Bergen."])) == [("CREATED", "rules/place")]
+
+
 # --- killed -----------------------------------------------------------------------------------------
 
 

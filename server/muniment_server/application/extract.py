@@ -34,7 +34,7 @@ from muniment_server.telemetry.logs import describe_exception
 from muniment_server.telemetry.spans import ActiveSpan, span
 
 from .batch import Applied, Batch, apply, candidate_keys, gathered
-from .extract_claim import MOST_INGESTS, Abandoned, Changed, Claimed, Job, claim_due
+from .extract_claim import MOST_INGESTS, Abandoned, Changed, Claimed, Heard, Job, claim_due, read_turns
 from .ingest_body import IngestBody, Outcome, claimable, open_body
 from .ingest_record import ingested_details
 from .scoping import EpochChanged, usable_scope
@@ -106,27 +106,30 @@ async def _give_back(
 
 async def _look(services: Services, tenant_id: UUID, claimed: Claimed, seconds: float) -> None:
     body = claimed.jobs[0].body
+    heard = await read_turns(services, tenant_id, claimed)
     context = body.writer.context(tenant_id, seconds)
     with span(
         names.SPAN_EXTRACT,
         {
             names.INGEST_ID: str(claimed.jobs[0].row.ingest_id),
             names.TENANT_ID: str(tenant_id),
-            names.INGEST_TURNS: len(claimed.turns),
+            names.INGEST_TURNS: len(heard.turns),
         },
     ) as active:
-        made = await _extracted(services, body.extractor, claimed, seconds)
+        made = await _extracted(services, body.extractor, heard, seconds)
         _tell(active, made)
-        items = [_item(context, claimed, candidate) for candidate in made.candidates]
+        items = [
+            _item(context, claimed.conversation.session, heard, candidate) for candidate in made.candidates
+        ]
         batch = (
-            await gathered(services, context, claimed.scope, items, path="candidates[{}]", extraction=True)
+            await gathered(services, context, heard.scope, items, path="candidates[{}]", extraction=True)
             if items
             else None
         )
         attempts = Attempts()
         while True:
             try:
-                await _store(services, context, claimed, made, batch)
+                await _store(services, context, claimed, heard, made, batch)
             except TransactionConflict as conflict:
                 await attempts.lost(conflict)
             else:
@@ -137,17 +140,17 @@ async def _look(services: Services, tenant_id: UUID, claimed: Claimed, seconds: 
     services.on_recorded(tenant_id)
 
 
-async def _extracted(services: Services, kind: ExtractorKind, claimed: Claimed, seconds: float) -> Extraction:
-    if not claimed.turns:
+async def _extracted(services: Services, kind: ExtractorKind, heard: Heard, seconds: float) -> Extraction:
+    if not heard.turns:
         return Extraction([], kind)
     extractor = services.extractors.get(kind)
     if extractor is None:
         # The model was taken out of the configuration meanwhile.
         rules = services.extractors[ExtractorKind.RULES]
-        done = await rules.extract(claimed.turns, claimed.before)
+        done = await rules.extract(heard.turns, heard.before)
         return replace(done, fallback=Fallback.LLM_UNAVAILABLE)
     # The rest is for vectors and the database.
-    return await extractor.extract(claimed.turns, claimed.before, seconds * 0.7)
+    return await extractor.extract(heard.turns, heard.before, seconds * 0.7)
 
 
 def _tell(active: ActiveSpan, made: Extraction) -> None:
@@ -156,15 +159,15 @@ def _tell(active: ActiveSpan, made: Extraction) -> None:
     active.set(names.INGEST_CANDIDATES, len(made.candidates))
 
 
-def _item(context: CallContext, claimed: Claimed, candidate: Candidate) -> NewMemory:
+def _item(context: CallContext, session: str, heard: Heard, candidate: Candidate) -> NewMemory:
     """A candidate as it is written: never better known or further trusted than its turns, or than the
     credential may say."""
     principal = context.principal
     source = claimable(principal, candidate.source) or min(
         principal.source_types, key=lambda one: (DEFAULT_TRUST[one], one), default=candidate.source
     )
-    lowered = [claimed.ceilings[number] for number in candidate.turn_numbers if number in claimed.ceilings]
-    times = [turn.time for turn in claimed.turns if turn.number in candidate.turn_numbers and turn.time]
+    lowered = [heard.ceilings[number] for number in candidate.turn_numbers if number in heard.ceilings]
+    times = [turn.time for turn in heard.turns if turn.number in candidate.turn_numbers and turn.time]
     said = min(times) if times and candidate.kind is not MemoryKind.EVENT else None
     return NewMemory(
         content=candidate.content,
@@ -175,7 +178,7 @@ def _item(context: CallContext, claimed: Claimed, candidate: Candidate) -> NewMe
             source_type=source,
             trust=min([DEFAULT_TRUST[candidate.source], *lowered]),
             confidence=candidate.confidence,
-            session=claimed.conversation.session,
+            session=session,
         ),
         validity=Validity(start=said),
     )
@@ -185,7 +188,12 @@ def _item(context: CallContext, claimed: Claimed, candidate: Candidate) -> NewMe
 
 
 async def _store(
-    services: Services, context: CallContext, claimed: Claimed, made: Extraction, batch: Batch | None
+    services: Services,
+    context: CallContext,
+    claimed: Claimed,
+    heard: Heard,
+    made: Extraction,
+    batch: Batch | None,
 ) -> None:
     """Everything of the attempt and the end of its jobs, in one transaction. Raises Abandoned, Changed,
     EpochChanged."""
@@ -196,8 +204,8 @@ async def _store(
     async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
         also = batch.near.requests(prepared) if batch is not None else []
         opened = await open_write(work, scope_id, None, hashes, slots, also)
-        row = usable_scope(context.tenant_id, key, claimed.scope, opened.scope)
-        waiting = await _still_ours(work, claimed)
+        row = usable_scope(context.tenant_id, key, heard.scope, opened.scope)
+        waiting = await _still_ours(work, claimed, heard.found)
         done: Applied | None = None
         if batch is not None:
             change = ScopeChange(key, context.tenant_id, row)
@@ -211,11 +219,14 @@ async def _store(
         await release(work, claimed.conversation.conversation_id, claimed.worker, due)
 
 
-async def _still_ours(work: UnitOfWork, claimed: Claimed) -> dict[UUID, IngestBody]:
-    """The ingests as they are now, under the locks: a stream may have added to them, an erasure taken."""
+async def _still_ours(work: UnitOfWork, claimed: Claimed, found: frozenset[UUID]) -> dict[UUID, IngestBody]:
+    """The ingests as they are now, under the locks: a stream may have added to them, an erasure taken.
+
+    found: memories of turns that must still be there. Raises Abandoned, Changed.
+    """
     if not await holds(work, claimed.conversation.conversation_id, claimed.worker):
         raise Abandoned
-    if claimed.found - (await scopes_of(work, claimed.found)).keys():
+    if found - (await scopes_of(work, found)).keys():
         raise Changed
     rows = await waiting_ingests(work, claimed.conversation.conversation_id, MOST_INGESTS)
     ours = {job.row.ingest_id for job in claimed.jobs}
@@ -314,9 +325,8 @@ async def _put_off(services: Services, tenant_id: UUID, claimed: Claimed, error:
                 await release(work, claimed.conversation.conversation_id, claimed.worker, due)
                 return
             try:
-                waiting = await _still_ours(work, claimed)
-            except (Abandoned, Changed):
-                await release(work, claimed.conversation.conversation_id, claimed.worker, now)
+                waiting = await _still_ours(work, claimed, frozenset())
+            except Abandoned:
                 return
             await _give_up(services, work, tenant_id, claimed, waiting, error, now)
         services.on_recorded(tenant_id)

@@ -1,7 +1,6 @@
 """What a worker knows before it makes memories of turns: a conversation that it holds, and what was said."""
 
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -54,14 +53,22 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A conversation that is held, with everything to be looked at. ceilings: by turn, where a gate lowered
-    the trust of what was said."""
+    """A conversation that is held, with what is to be done in it."""
 
     conversation: Conversation
     worker: UUID
     key: ScopeKey
-    scope: Scope
     jobs: tuple[Job, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What was said. before: turns that came earlier. found: memories of the turns that there are.
+
+    ceilings: by turn, where a gate lowered the trust of what was said.
+    """
+
+    scope: Scope
     turns: tuple[Turn, ...]
     before: tuple[Turn, ...]
     found: frozenset[UUID]
@@ -82,9 +89,8 @@ async def claim_due(
         if not jobs:
             await release(work, conversation.conversation_id, worker, None)
             return None, conversation.conversation_id
-        key = jobs[0][1]
         await count_attempt(work, [job.row.ingest_id for job, _ in jobs])
-        claimed = await _read(services, work, conversation, worker, key, [job for job, _ in jobs])
+    claimed = Claimed(conversation, worker, jobs[0][1], tuple(job for job, _ in jobs))
     return claimed, conversation.conversation_id
 
 
@@ -121,14 +127,17 @@ async def _jobs(
     return jobs
 
 
-async def _read(
-    services: Services,
-    work: UnitOfWork,
-    conversation: Conversation,
-    worker: UUID,
-    key: ScopeKey,
-    jobs: Sequence[Job],
-) -> Claimed:
+async def read_turns(services: Services, tenant_id: UUID, claimed: Claimed) -> Heard:
+    """What was said in the turns of a claimed conversation, as far as it is still there and genuine.
+
+    Raises IntegrityViolation where the scope is not what the service stored.
+    """
+    async with services.database.transaction(tenant_id, timeout=10.0) as work:
+        return await _read(services, work, claimed)
+
+
+async def _read(services: Services, work: UnitOfWork, claimed: Claimed) -> Heard:
+    conversation, key, jobs = claimed.conversation, claimed.key, claimed.jobs
     scopes = await read_scopes(work, [conversation.scope_id])
     row = scopes.get(conversation.scope_id)
     label = read_label(key, row) if row is not None else None
@@ -159,12 +168,8 @@ async def _read(
         for memory_id in reversed(earlier)
         if memory_id in revisions
     ]
-    return Claimed(
-        conversation,
-        worker,
-        key,
+    return Heard(
         Scope(row.kind, label, conversation.agent),
-        tuple(jobs),
         tuple(turns),
         tuple(before),
         frozenset(revisions) & frozenset(ids),
