@@ -36,7 +36,14 @@ PAGES = [
     ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-LANGUAGES = {"python", "sh", "text"}
+EXAMPLES = {
+    "go": "clients/go/examples/turn/main.go",
+    "ts": "clients/typescript/examples/turn.ts",
+    "java": "clients/java/src/test/java/dev/muniment/examples/Agent.java",
+    "rust": "clients/rust/examples/agent.rs",
+}
+"""Programs that the tests of the clients run; what a page shows of a language stands in its program."""
+LANGUAGES = {"python", "sh", "text", *EXAMPLES}
 ABSENT_COMMANDS = {"backup"}
 """Named in the docs as missing. The day they exist, the docs have to change."""
 CLIENT_VARIABLES = {"MUNIMENT_TARGET", "MUNIMENT_TENANT", "MUNIMENT_API_KEY"}
@@ -124,6 +131,15 @@ def server() -> Iterator[Server]:
 
 
 @pytest.mark.timeout(300)
+def test_what_is_shown_of_other_languages_stands_in_their_programs() -> None:
+    shown = [each for page in PAGES for each in snippets(page) if each.language in EXAMPLES]
+    assert {each.language for each in shown} == set(EXAMPLES)
+    for snippet in shown:
+        lines = iter((ROOT / EXAMPLES[snippet.language]).read_text("utf-8").split())
+        for word in snippet.text.split():
+            assert word in lines, f"{relative(snippet.page)}:{snippet.line}: {word}"
+
+
 @pytest.mark.parametrize("page", RUNNABLE, ids=relative)
 def test_snippets_run(page: Path, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in server.environment().items():
