@@ -266,6 +266,19 @@ class TestDeciding:
         assert await findings(shared, caller.tenant) == []
 
 
+    async def test_what_it_corrects_was_ended_meanwhile_and_comes_back(
+        self, shared: RunningService, caller: Caller, weak: Caller, stored: Stored
+    ) -> None:
+        first, second = await held(caller, weak)
+        await caller.call("Retract", correction_pb2.RetractRequest(memory_id=first.memory_id))
+        assert not (await decide(caller, second.memory_id, APPROVE)).superseded_memory_id
+        back = await caller.call("Restore", correction_pb2.RestoreRequest(memory_id=first.memory_id))
+        assert (back.memory.state, back.superseded_memory_id) == (ACTIVE, second.memory_id)
+        assert stored.live() == {first.memory_id}
+        assert await caller.contents("u1", "Lives in Nice Lyon") == ["Lives in Nice"]
+        assert await findings(shared, caller.tenant) == []
+
+
 class TestExpiry:
     async def test_the_time_to_decide_runs_out(
         self, shared: RunningService, caller: Caller, weak: Caller, stored: Stored
