@@ -114,6 +114,8 @@ _BETWEEN_LETTERS = re.compile(
     "[A-Za-z\u0400-\u04ff\u4e00-\u9fff]"
 )
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{3,}")
+_MANY = 3
+"""One invisible character inside a word comes with a copied text; several were put there."""
 _MIXED = re.compile("[A-Za-z][\u0370-\u052f]|[\u0370-\u052f][A-Za-z]")
 
 
@@ -153,18 +155,20 @@ class InstructionGate:
             if rule == "STANDING_ORDER" and statement.trust is TrustLevel.CONFIRMED:
                 is_weak = True
             (weak if is_weak else strong)[rule] = (weak if is_weak else strong).get(rule, 0) + 1
-        if not strong and len(weak) < 2:
-            if not weak:
-                return GateResult(NAME)
-            # Ordinary people say such things as well: told, and nothing done.
-            ((rule, count),) = weak.items()
-            return GateResult(NAME, findings=[Finding(NAME, rule, Verdict.PASS, count)])
+        odd, seldom = self._characters(statement)
+        found = strong | weak | odd | seldom
+        if not found:
+            return GateResult(NAME)
         verdict = self._policy.instructions.verdict(statement.trust)
-        found = strong | weak
+        if not strong and len(weak) < 2:
+            # Characters that deceive, without words that order: marked, and not taken away. And of what
+            # ordinary people write as well one is told, and nothing is done.
+            deceiving = bool(odd) or len(weak | seldom) > 1
+            verdict = min(verdict, Verdict.MARK) if deceiving else Verdict.PASS
         return GateResult(
             NAME,
             verdict,
-            next(iter(strong or weak)),
+            next(iter(found)) if verdict is not Verdict.PASS else "",
             [Finding(NAME, rule, verdict, count) for rule, count in found.items()],
             trust_ceiling=None if verdict is Verdict.PASS else TrustLevel.LOW,
         )
@@ -183,7 +187,8 @@ class InstructionGate:
         if "只" in text and _ONLY.search(text):
             yield "STANDING_ORDER", False
         yield from self._wordings(text)
-        yield from self._characters(statement)
+        if statement.folded.hidden or (not text.isascii() and _SELECTORS.search(statement.content)):
+            yield "HIDDEN_TEXT", False
 
     def _wordings(self, text: str) -> Iterator[tuple[str, bool]]:
         # Several patterns of a family, and a combination, may find the same words: told once.
@@ -214,18 +219,22 @@ class InstructionGate:
         for rule in combined(words):
             yield rule, False
 
-    def _characters(self, statement: Statement) -> Iterator[tuple[str, bool]]:
+    @staticmethod
+    def _characters(statement: Statement) -> tuple[dict[str, int], dict[str, int]]:
+        """Characters that hide or reorder text: how often those that deceive, and those that may happen."""
         content = statement.content
+        odd: dict[str, int] = {}
+        seldom: dict[str, int] = {}
         if content.isascii():
-            return
-        if statement.folded.hidden or _SELECTORS.search(content):
-            yield "HIDDEN_TEXT", False
+            return odd, seldom
         if not _RIGHT_TO_LEFT.search(content):
-            if _OVERRIDE.search(content):
-                yield "BIDI_CONTROL", False
-            elif _BIDI.search(content):
-                yield "BIDI_CONTROL", True
-        if statement.folded.invisible and _BETWEEN_LETTERS.search(content):
-            yield "INVISIBLE_CHARACTERS", True
-        if _MIXED.search(content):
-            yield "LOOK_ALIKE_LETTERS", True
+            reversing, isolating = len(_OVERRIDE.findall(content)), len(_BIDI.findall(content))
+            if reversing:
+                odd["BIDI_CONTROL"] = reversing
+            elif isolating:
+                seldom["BIDI_CONTROL"] = isolating
+        for rule, pattern in (("INVISIBLE_CHARACTERS", _BETWEEN_LETTERS), ("LOOK_ALIKE_LETTERS", _MIXED)):
+            count = len(pattern.findall(content))
+            if count:
+                (odd if count >= _MANY else seldom)[rule] = count
+        return odd, seldom
