@@ -25,11 +25,12 @@ _MAX_CHARACTERS = 2_000
 _FEW = 4
 
 _MONTH_NAMES = (
-    ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
 )
 _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
 _MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
-_WEEKDAY_NAMES = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_WEEKDAY_NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _WEEKDAYS = {name: number for number, name in enumerate(_WEEKDAY_NAMES)}
 _WEEKDAYS |= {"mon": 0, "tues": 1, "wed": 2, "thurs": 3, "fri": 4}
 _CHINESE_WEEKDAYS = {char: number for number, char in enumerate("一二三四五六日")} | {"天": 6, "末": 5}
@@ -141,7 +142,8 @@ def _units(unit: str, today: date, offset: int) -> Iterator[_Span]:
 
 
 _OFFSETS = {"last": -1, "past": -1, "previous": -1, "this": 0, "current": 0, "next": 1, "coming": 1}
-_OFFSETS |= {"上": -1, "上个": -1, "这": 0, "这个": 0, "本": 0, "下": 1, "下个": 1, "先": -1, "今": 0, "来": 1}
+_OFFSETS |= {"上": -1, "上个": -1, "先": -1, "这": 0, "这个": 0, "本": 0, "今": 0}
+_OFFSETS |= {"下": 1, "下个": 1, "来": 1}
 _HAN_UNITS = {"天": "day", "日": "day", "周": "week", "週": "week", "星期": "week", "礼拜": "week"}
 _HAN_UNITS |= {"周末": "weekend", "月": "month", "年": "year"}
 
@@ -154,7 +156,7 @@ def _near_unit(match: re.Match[str], today: date) -> Iterator[_Span]:
 def _near_weekday(match: re.Match[str], today: date) -> Iterator[_Span]:
     day = match["weekday"]
     number = _WEEKDAYS[day] if day in _WEEKDAYS else _CHINESE_WEEKDAYS[day]
-    which = (match["which"] or "")
+    which = match["which"] or ""
     if day == "末":
         yield from _units("weekend", today, _OFFSETS.get(which, 0))
     elif day in _CHINESE_WEEKDAYS and which:
@@ -221,23 +223,25 @@ def _rule(pattern: str, make: _Make) -> tuple[re.Pattern[str], _Make]:
     return re.compile(pattern), make
 
 
-_NAMED_DATE = (
-    rf"(?:(?P<day>{_DAY}){_ORDINAL}(?: of)? (?P<month>{_MONTH})\b\.?(?:,? (?P<year>{_YEAR}))?)",
-    rf"(?:(?P<month>{_MONTH})\b\.? (?P<day>{_DAY})\b{_ORDINAL}(?:\b(?!\d))(?:,? (?P<year>{_YEAR}))?)",
-)
+_THEN_YEAR = rf"(?:,? (?P<year>{_YEAR})\b)?"
+_DAY_MONTH = rf"(?P<day>{_DAY}){_ORDINAL}(?: of)? (?P<month>{_MONTH})\b\.?{_THEN_YEAR}"
+_MONTH_DAY = rf"(?P<month>{_MONTH})\b\.? (?P<day>{_DAY}){_ORDINAL}(?!\d){_THEN_YEAR}"
+_NO_DAY, _NO_YEAR = "(?P<day>)", "(?P<year>)"
 _BEFORE = r"\b(?P<unit>day|weekend|week|month)s? (?P<side>before|after) (?:the )?"
 # The order counts: what a rule has read is not read again by those below it.
 _RULES = (
-    _rule(_BEFORE + _NAMED_DATE[0], _before),
-    _rule(_BEFORE + rf"(?:(?P<month>{_MONTH})\b\.? (?P<day>{_DAY}){_ORDINAL}(?:,? (?P<year>{_YEAR}))?)", _before),
+    _rule(_BEFORE + _DAY_MONTH, _before),
+    _rule(_BEFORE + _MONTH_DAY, _before),
     _rule(rf"(?<!\d)(?P<year>{_YEAR})[-/.](?P<month>\d{{1,2}})[-/.](?P<day>{_DAY})(?!\d)", _numeric),
     _rule(rf"(?<![\d-])(?P<year>{_YEAR})-(?P<month>0[1-9]|1[0-2])(?P<day>)(?![\d-])", _numeric),
     _rule(rf"(?P<year>{_YEAR}) ?年 ?(?P<month>\d{{1,2}}) ?月(?: ?(?P<day>{_DAY}) ?[日号])?", _numeric),
     _rule(rf"(?<![\d.])(?P<year>)(?P<month>\d{{1,2}}) ?月(?: ?(?P<day>{_DAY}) ?[日号])?", _numeric),
-    _rule(r"\b" + _NAMED_DATE[0], _named),
-    _rule(r"\b" + rf"(?P<month>{_MONTH})\b\.? (?P<day>{_DAY}){_ORDINAL}(?!\d)(?:,? (?P<year>{_YEAR})\b)?", _named),
-    _rule(rf"\b(?P<month>{_MONTH})\b\.?,?(?: of)? (?P<year>{_YEAR})\b(?P<day>)", _named),
-    _rule(rf"\b(?:in|during|since|of|early|late|mid|this|last) (?P<month>{_MONTH})\b(?P<day>)(?P<year>)", _named),
+    _rule(r"\b" + _DAY_MONTH, _named),
+    _rule(r"\b" + _MONTH_DAY, _named),
+    _rule(rf"\b(?P<month>{_MONTH})\b\.?,?(?: of)? (?P<year>{_YEAR})\b{_NO_DAY}", _named),
+    _rule(
+        rf"\b(?:in|during|since|of|early|late|mid|this|last) (?P<month>{_MONTH})\b{_NO_DAY}{_NO_YEAR}", _named
+    ),
     _rule(
         rf"\b(?:(?:(?P<which>last|this|next|past) )|(?:in|during|of|since)(?: the)? )"
         rf"(?P<season>{_SEASON})\b(?: of)?(?: (?P<year>{_YEAR}))?",
@@ -272,12 +276,12 @@ _RULES = (
 )
 # One of these is in whatever a rule reads; most texts have none, and are read once instead of forty times.
 _HINT = re.compile(
-    rf"\d|[年月周週季]|[前昨今明后]天|[昨今明][日晚早夜]|星期|礼拜|天[之以]?前"
+    rf"\d|[年月周週季]|最近|过去|[前昨今明后]天|[昨今明][日晚早夜]|星期|礼拜|天[之以]?前"
     rf"|\b(?:{_MONTH}|{_SEASON}|today|tonight|tomorrow|yesterday|ago|last|past|previous|next|coming|this|current"
     rf"|{'|'.join(_WEEKDAY_NAMES)})\b"
 )
 _ASKS_WHEN = re.compile(
-    r"\b(?:when|what (?:date|day|time|year|month)|which (?:date|day|year|month)|how long|how (?:recently|often))\b"
+    r"\b(?:when|(?:what|which) (?:date|day|time|year|month)|how (?:long|recently|often))\b"
     r"|什么时候|什么时间|何时|哪[一]?[天年月日]|几[号月点]|多久|多长时间|日期|いつ|언제",
 )
 
@@ -289,7 +293,7 @@ class _Found:
     spans: tuple[_Span, ...]
 
 
-def _scan(text: str, today: date) -> list[_Found]:
+def _scan(text: str, today: date, *, one_is_enough: bool = False) -> list[_Found]:
     text = normalize(text[:_MAX_CHARACTERS]).lower()
     found: list[_Found] = []
     if not _HINT.search(text):
@@ -303,6 +307,8 @@ def _scan(text: str, today: date) -> list[_Found]:
                 spans = ()
             if spans:
                 found.append(_Found(match.start(), match.end(), spans))
+        if found and one_is_enough:
+            break
         for one in found[read:]:
             text = text[: one.start] + "\x00" * (one.end - one.start) + text[one.end :]
     return sorted(found, key=lambda one: one.start)
@@ -324,7 +330,7 @@ def _instant(day: date, zone: tzinfo) -> datetime:
 
 def names_time(text: str) -> bool:
     """Whether a text says when: a date, a day, or a time relative to another."""
-    return bool(_scan(text, date(2000, 1, 1)))
+    return bool(_scan(text, date(2000, 1, 1), one_is_enough=True))
 
 
 def asks_when(text: str) -> bool:
