@@ -30,7 +30,10 @@ async def test_a_query_that_cannot_be_analysed_is_answered_by_meaning(
     caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await caller.write("u1", "Likes tea", "Likes jam")
-    monkeypatch.setattr(recalling, "_analyzer", Broken())
+    def fail(*_: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(recalling, "query_terms", fail)
     answer = await caller.recall("u1", "Likes tea")
     assert answer.memories[0].memory.content == "Likes tea"
     (degradation,) = answer.degraded
