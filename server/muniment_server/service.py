@@ -222,7 +222,7 @@ class Service:
             case HintKind.CREDENTIAL_CHANGED:
                 self.api_keys.drop(*hint.ids)
             case HintKind.POLICY_CHANGED:
-                self.services.settings.drop(UUID(*hint.ids))
+                self.services.settings.drop(UUID(hint.ids[0]))
             case HintKind.KEYS_DESTROYED:
                 tenant_id, scope_id = hint.ids
                 self.keys.drop(UUID(tenant_id), UUID(scope_id))
