@@ -30,6 +30,7 @@ async def test_a_query_that_cannot_be_analysed_is_answered_by_meaning(
     caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await caller.write("u1", "Likes tea", "Likes jam")
+
     def fail(*_: object) -> None:
         raise RuntimeError("broken")
 
