@@ -92,10 +92,18 @@ COMBINATIONS = (
 )
 
 
+TELLING = frozenset().union(*(group for one in COMBINATIONS for group in one.groups))
+"""Every word of every group."""
+# One word can be in several groups.
+_FEWEST = 2
+
+
 def combined(words: str) -> Iterator[str]:
     """The rules of the combinations that stand in a text, given as its words."""
     listed = words.split(" ")
-    everything = set(listed)
+    everything = TELLING.intersection(listed)
+    if len(everything) < _FEWEST:
+        return
     possible = [one for one in COMBINATIONS if not any(group.isdisjoint(everything) for group in one.groups)]
     if not possible:
         return

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from muniment_server.domain.model import TrustLevel
 
 from .base import Finding, GateResult, Statement, Verdict
-from .combinations import combined
+from .combinations import TELLING, combined
 from .folding import word_set
 from .policy import GatePolicy
 from .wording_en import ENGLISH
@@ -138,6 +138,10 @@ def chinese_letters(text: str) -> str:
     return _NOT_HAN_WORD.sub("", text)
 
 
+# Without one of these no English wording and no combination can be there.
+_TELLING = TELLING.union(*(wording.begins for wording in ENGLISH))
+
+
 class InstructionGate:
     """Marks, reviews or quarantines text that looks like an instruction to its reader."""
 
@@ -210,7 +214,9 @@ class InstructionGate:
 
     @staticmethod
     def _english(words: str) -> Iterator[tuple[str, bool]]:
-        present = set(words.split())
+        present = set(words.split(" "))
+        if _TELLING.isdisjoint(present):
+            return
         for wording in ENGLISH:
             if wording.begins.isdisjoint(present) or wording.tells.isdisjoint(present):
                 continue

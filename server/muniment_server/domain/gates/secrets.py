@@ -4,6 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from muniment_server.domain.model import MemoryKind
+
 from .base import MAX_SPANS, Finding, GateResult, Replacement, Statement, Verdict
 from .policy import GatePolicy, Handling, Sensitive
 from .sensitive import SECRETS, Span, detect
@@ -23,10 +25,11 @@ class SensitiveGate:
         self.name = name
         self._sorts = sorts
         self._policy = policy
+        self._wanted_by_kind = {kind: self._wanted(kind) for kind in MemoryKind}
 
     def check(self, statement: Statement) -> GateResult:
         """See `Gate`."""
-        wanted = self._wanted(statement)
+        wanted = self._wanted_by_kind[statement.kind]
         if not wanted:
             return GateResult(self.name)
         folded = statement.folded
@@ -50,9 +53,10 @@ class SensitiveGate:
             ],
         )
 
-    def _wanted(self, statement: Statement) -> frozenset[Sensitive]:
+    def _wanted(self, kind: MemoryKind) -> frozenset[Sensitive]:
+        """The sorts that are looked for in memories of a kind."""
         return frozenset(
-            sort for sort in self._sorts if self._policy.handling(sort, statement.kind) is not Handling.ALLOW
+            sort for sort in self._sorts if self._policy.handling(sort, kind) is not Handling.ALLOW
         )
 
     def _finding(
