@@ -1,0 +1,1 @@
+"""How Recall grows with the size of a subject and of its tenant."""
