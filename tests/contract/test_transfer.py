@@ -205,6 +205,17 @@ class TestImport:
         assert violations(error) == ["records[1].item.content"]
         assert stored.count("memory") == 0
 
+    async def test_what_the_gates_refuse_is_named_by_its_place(self, caller: Caller, stored: Stored) -> None:
+        card = record("Pays by card", tags=["4111 1111 1111 1111"], agent="a1")
+        error = await refused(
+            bring(caller, [record("Likes figs"), record("Likes tea", agent="a1"), card]),
+            "INVALID_ARGUMENT",
+            "CONTENT_REFUSED",
+        )
+        assert violations(error) == ["records[2].item.tags[0]"]
+        assert error_info(error).metadata["item"] == "2"
+        assert stored.count("memory") == 0
+
     async def test_it_is_repeated_and_taken_back_by_its_request_id(
         self, shared: RunningService, caller: Caller, stored: Stored
     ) -> None:

@@ -153,7 +153,7 @@ async def _gathered(
         except ContentRefused as refusal:
             told = refusal.metadata
             place = places[int(told["item"])]
-            field = refusal.violations[0].field.partition(".")[2]
+            field = refusal.violations[0].path.partition(".")[2]
             path = f"{_PATH.format(place)}.{field}"
             raise ContentRefused(path, told["gate"], told["rule"], place) from None
         except SourceNotAllowed as refusal:

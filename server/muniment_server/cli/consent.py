@@ -68,17 +68,13 @@ def set_(
     """
     from muniment_server._gen.muniment.v1 import memory_pb2, subject_pb2
 
-    try:
-        kinds = [memory_pb2.MemoryKind.Value(f"MEMORY_KIND_{name.upper()}") for name in kind or ()]
-    except ValueError:
-        known = ", ".join(
-            word(memory_pb2.MemoryKind, number) for number in memory_pb2.MemoryKind.values() if number
-        )
-        raise CommandError(f"--kind is one of {known}.") from None
+    known = {word(memory_pb2.MemoryKind, number) for number in memory_pb2.MemoryKind.values() if number}
+    if not known.issuperset(kind or ()):
+        raise CommandError(f"--kind is one of {', '.join(sorted(known))}.")
     request = subject_pb2.SetConsentRequest(
         scope=owner(subject, space),
-        level=subject_pb2.ConsentLevel.Value(f"CONSENT_LEVEL_{level.name}") if level is not None else None,
-        necessary_kinds=kinds,
+        level=f"CONSENT_LEVEL_{level.name}" if level is not None else None,
+        necessary_kinds=[f"MEMORY_KIND_{name.upper()}" for name in kind or ()],
         forget_session=forget_session or None,
         erase=erase,
         request_id=str(uuid4()),

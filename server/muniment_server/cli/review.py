@@ -132,9 +132,9 @@ def _decide(
     request = review_pb2.DecideReviewRequest(
         memory_id=memory_id,
         etag=etag,
-        decision=review_pb2.ReviewDecision.Value(f"REVIEW_DECISION_{decision}"),
+        decision=f"REVIEW_DECISION_{decision}",
         content=content,
-        trust=memory_pb2.TrustLevel.Value(f"TRUST_LEVEL_{trust.name}") if trust is not None else None,
+        trust=f"TRUST_LEVEL_{trust.name}" if trust is not None else None,
         request_id=str(uuid4()),
     )
     with remote(target, tenant, tls, ca_file, "review") as server:
