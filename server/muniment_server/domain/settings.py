@@ -92,8 +92,6 @@ class Ranking(Section):
     """What trust adds."""
     source: Factor = 1.0
     """What the kind of source adds."""
-    feedback: Factor = 1.0
-    """What reported uses and their outcomes add."""
     half_life_days: HalfLives = HalfLives()
     """Days after which a memory has lost half of what recency gives:"""
 
