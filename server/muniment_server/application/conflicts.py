@@ -196,7 +196,8 @@ class Near:
         matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
         cosines = np.tril(matrix @ matrix.T, -1)
         least = _cosine(self.live.model, NEAR_WITH_WORDS)
-        for row, later in enumerate(places):
+        for row in np.flatnonzero((cosines >= least).any(axis=1)):
+            later = places[int(row)]
             # The nearest alone: a hundred texts that are all alike make five thousand pairs.
             for column in np.argsort(-cosines[row, :row], kind="stable")[: 2 * MOST_NAMED]:
                 cosine, earlier = float(cosines[row, column]), places[int(column)]
