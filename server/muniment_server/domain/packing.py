@@ -58,6 +58,7 @@ _RUN = re.compile("[A-Za-z0-9]+")
 _PLAIN = re.compile("[A-Za-z0-9 ]+")
 _FINAL_STOPS = ".!。！．…"
 _QUOTES = str.maketrans(dict.fromkeys("‘’‚‛‹›", "'") | dict.fromkeys("“”„‟«»「」『』", '"'))
+_PAUSE = re.compile("[,、;:]")
 # Between digits a mark is a part of a number: 3,5 and 3.5 and 3:5 stay three different things.
 _PAUSES = re.compile(r"(?<!\d)\s*[,、;:]\s*|\s*[,、;:]\s*(?!\d)")
 
@@ -275,8 +276,12 @@ def _sameness(content: str) -> str:
 
     Numbers, names, the order of words and negations always do, and so does a question mark.
     """
-    text = normalise_statement(normalize_unicode("NFKC", content)).casefold().translate(_QUOTES)
-    return normalise_statement(_PAUSES.sub(" ", text)).rstrip(_FINAL_STOPS)
+    text = normalise_statement(normalize_unicode("NFKC", content)).casefold()
+    if not text.isascii():
+        text = text.translate(_QUOTES)
+    if _PAUSE.search(text):
+        text = normalise_statement(_PAUSES.sub(" ", text))
+    return text.rstrip(_FINAL_STOPS)
 
 
 def _line(item: PackItem) -> str:
