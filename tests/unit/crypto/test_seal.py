@@ -112,7 +112,9 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     ),
     **dict.fromkeys(("valid_from", "valid_to", "expire_time", "reinforce_time"), st.none() | instants),
     **dict.fromkeys(("create_time", "update_time"), instants),
-    **dict.fromkeys(("statement_hash", "content_ct", "label_ct", "consent"), st.none() | st.binary(max_size=4)),
+    **dict.fromkeys(
+        ("statement_hash", "content_ct", "label_ct", "consent"), st.none() | st.binary(max_size=4)
+    ),
     **dict.fromkeys(("set_digest", "vector"), st.binary(max_size=4)),
     "model": texts,
     "turn_number": st.none() | st.integers(0, (1 << 63) - 1),
