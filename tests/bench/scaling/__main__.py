@@ -296,7 +296,7 @@ def _conninfo(owner: Owner) -> str:
 def main() -> int:
     """Run the benchmark; exit code 1 when a goal is missed."""
     options = arguments()
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 160)
     before = os.getloadavg()[0]
     embedder = create_embedder(options.embedder)
     with temporary_home() as home:

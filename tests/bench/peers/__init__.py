@@ -1,0 +1,1 @@
+"""Two memory libraries beside the service."""
