@@ -13,6 +13,11 @@ from enum import IntEnum
 
 from .gates.folding import fold, word_set
 
+MOST_READ = 2_000
+"""Characters of a text that a `Reader` looks through; of a longer one only the beginning."""
+MOST_READ_TOGETHER = 40_000
+"""Characters that one `Reader` looks through; it takes a few microseconds each."""
+
 
 class Difference(IntEnum):
     """What differs; the contract's numbers."""
@@ -53,7 +58,8 @@ _SCALES = {
 _NUMBER = re.compile(
     r"(?P<digits>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)\s?"
     r"(?P<scale>k(?![a-z])|thousand|hundred|million|billion|dozen|[百千万萬亿億]+)?"
-    r"|(?P<han>[零〇一二三四五六七八九两兩十百千万萬亿億]{2,}|[二两兩三四五六七八九十](?=[个只條条年月日天号點点元块人次岁间本台件杯位]))"
+    # A longer run is no number; its value would not fit into one either.
+    r"|(?P<han>[零〇一二三四五六七八九两兩十百千万萬亿億]{2,24}|[二两兩三四五六七八九十](?=[个只條条年月日天号點点元块人次岁间本台件杯位]))"
     rf"|\b(?P<word>{'|'.join(sorted(_WORDS, key=len, reverse=True))})"
     r"(?:[ -](?P<wordscale>hundred|thousand|million))?\b"
 )
@@ -183,10 +189,36 @@ def differing(first: Features, second: Features) -> tuple[Difference, ...]:
     return tuple(found)
 
 
+class Reader:
+    """The differences between the texts of one call, of which every one is read once and so much in all.
+
+    Whoever writes or lists must not be able to make the service compare without an end.
+    """
+
+    def __init__(self) -> None:
+        self._read: dict[str, Features] = {}
+        self._left = MOST_READ_TOGETHER
+
+    def differences(self, one: str, other: str) -> tuple[Difference, ...]:
+        """`differences` of the beginnings of two texts; none where too much was read before."""
+        first, second = self._features(one), self._features(other)
+        return differing(first, second) if first is not None and second is not None else ()
+
+    def _features(self, text: str) -> Features | None:
+        beginning = text[:MOST_READ]
+        found = self._read.get(beginning)
+        if found is None and len(beginning) <= self._left:
+            self._left -= len(beginning)
+            found = self._read[beginning] = features(beginning)
+        return found
+
+
 def features(text: str) -> Features:
     """What is compared of a text."""
     folded = fold(text)
-    lower = folded.visible.lower()
+    # One character may stand for eighteen; what is compared is no longer than it was written.
+    visible = folded.visible[: max(100, 2 * len(text))]
+    lower = visible.lower()
     dates: set[str] = set()
     rest = list(lower)
     for match in _DATE.finditer(lower):
@@ -195,7 +227,7 @@ def features(text: str) -> Features:
     undated = "".join(rest)
     return Features(
         numbers=Counter(_numbers(undated)),
-        names=frozenset(_names(folded.visible)),
+        names=frozenset(_names(visible)),
         dates=frozenset(dates),
         units=frozenset(_units(undated)),
         negated=len(_NEGATION.findall(lower.replace("’", "'"))) % 2 == 1,

@@ -3,7 +3,7 @@
 import pytest
 
 from muniment_server.domain.conflicts import is_near, shared_terms
-from muniment_server.domain.differences import Difference, differences
+from muniment_server.domain.differences import MOST_READ, MOST_READ_TOGETHER, Difference, Reader, differences
 
 N, NAME, DATE, UNIT, NOT = (
     Difference.NUMBER,
@@ -50,6 +50,23 @@ N, NAME, DATE, UNIT, NOT = (
 def test_differences_are_named(one: str, other: str, expected: tuple[Difference, ...]) -> None:
     assert differences(one, other) == expected
     assert differences(other, one) == expected
+
+
+@pytest.mark.parametrize(
+    "run", ["九", "亿", "九亿", "万亿千", "1", "1,000", "twenty-one ", "\ufdfa", "12年", "五月"]
+)
+def test_a_number_without_an_end_is_compared_as_well(run: str) -> None:
+    assert differences(run * 3_000, "Pays 5 euros") == differences("Pays 5 euros", run * 3_000)
+
+
+def test_a_reader_looks_through_so_much_and_no_more() -> None:
+    read = Reader()
+    assert read.differences("Pays 5 euros", "Pays 6 euros") == (N,)
+    assert read.differences("Pays 5 euros" + " " * MOST_READ, "Pays 5 euros" + " " * MOST_READ + "6") == ()
+    for number in range(MOST_READ_TOGETHER // MOST_READ):
+        read.differences(f"{number} " * MOST_READ, "Pays 5 euros")
+    assert read.differences("Pays 7 euros", "Pays 6 euros" + " " * MOST_READ) == ()
+    assert read.differences("Pays 5 euros", "Pays 6 euros") == (N,)
 
 
 def test_nearness_needs_meaning_or_meaning_and_words() -> None:
