@@ -360,6 +360,18 @@ class TestUndo:
         ):
             await refused(undo(stranger, write), *why)
 
+    async def test_what_only_restated_or_is_erased_is_out_of_another_agents_reach(
+        self, shared: RunningService, caller: Caller
+    ) -> None:
+        write, again = request_id(), request_id()
+        memory = await one(caller, request_id=write, agent="a1")
+        await one(caller, request_id=again, agent="a1")
+        stranger = shared.caller(caller.tenant, agent="a2")
+        await refused(undo(stranger, again), "NOT_FOUND", "WRITE_NOT_FOUND")
+        await caller.erase_memories(memory.memory_id)
+        await refused(undo(stranger, write), "NOT_FOUND", "WRITE_NOT_FOUND")
+        assert await undo(caller, write) == {memory.memory_id: LEFT}
+
     async def test_a_write_of_an_erased_subject_has_nothing_left(self, caller: Caller) -> None:
         write = request_id()
         memory = await one(caller, request_id=write)

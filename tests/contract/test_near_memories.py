@@ -8,11 +8,14 @@ import pytest
 import pytest_asyncio
 
 from contract.stored import Stored
-from muniment_server._gen.muniment.v1 import write_pb2
+from muniment_server._gen.muniment.v1 import memory_pb2, review_pb2, write_pb2
+from muniment_server.domain.agent_views import AgentView
+from muniment_server.domain.model import MemoryKind
 from muniment_server.embedding.base import Embedder
+from muniment_server.identity.principal import Permission
 from support.policies import set_policy
 from support.postgres import PostgresDatabase
-from support.service import Caller, RunningService, item, running_service
+from support.service import Caller, RunningService, item, running_service, scope
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -108,6 +111,34 @@ async def test_what_is_not_live_is_not_named(caller: Caller) -> None:
     third = (await caller.write("u1", "The office is in Brest")).results[0]
     assert [one.memory_id for one in third.possible_conflicts] == [answer.memory.memory_id]
     assert named(third.possible_conflicts[0]) == ["NAME"]
+
+
+async def test_nobody_is_told_of_what_it_may_not_read(shared: RunningService) -> None:
+    tenant = f"t-{uuid4().hex[:12]}"
+    caller = shared.caller(tenant)
+    await set_policy(shared, tenant, views={"planner": AgentView(kinds=frozenset({MemoryKind.PREFERENCE}))})
+    first = (await caller.write("u1", "The meeting is on Monday")).results[0].memory
+    bound = shared.caller(tenant, agent="planner")
+    blind = shared.caller(tenant, permissions=(Permission.WRITE,))
+    for writer in (bound, blind):
+        assert not (await writer.write("u1", "The meeting is on Tuesday")).results[0].possible_conflicts
+    named_agent = (await caller.write("u1", "The meeting is on Friday", agent="planner")).results[0]
+    assert not named_agent.possible_conflicts
+    seen = (await caller.write("u1", "The meeting is on Sunday")).results[0].possible_conflicts
+    assert first.memory_id in [one.memory_id for one in seen]
+
+
+async def test_a_text_made_to_break_the_comparison_breaks_nothing(shared: RunningService) -> None:
+    caller = shared.caller(f"t-{uuid4().hex[:12]}")
+    third = write_pb2.WriteItem(
+        content="九" * 400,
+        kind=memory_pb2.MEMORY_KIND_FACT,
+        provenance=memory_pb2.Provenance(source_type=memory_pb2.SOURCE_TYPE_THIRD_PARTY),
+    )
+    await caller.write("u1", "九" * 399, item("九" * 398))
+    waiting = (await caller.write("u1", third)).results[0].memory
+    page = await caller.call("ListReviews", review_pb2.ListReviewsRequest(scope=scope("u1")))
+    assert [one.memory.memory_id for one in page.reviews] == [waiting.memory_id]
 
 
 async def test_the_search_can_be_switched_off(shared: RunningService) -> None:

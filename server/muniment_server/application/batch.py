@@ -105,7 +105,7 @@ async def gathered(
     kept = [one for one in screened if not one.dropped]
     analysed = await analyse([one.item for one in kept])
     made = await item_vectors(services, context, [one.item for one in kept])
-    near = Near(services.models.current, scope, scope_id, services.clock(), settings.review.conflicts)
+    near = await Near.of(services, context, scope, scope_id, settings.review.conflicts)
     if services.judge is not None and settings.review.judge != "off":
         said = await judged(services, context, near, kept, lambda key: prepare(key, kept, analysed, made))
         near = replace(near, judged=said)

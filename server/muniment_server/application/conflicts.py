@@ -11,6 +11,7 @@ from pgvector import HalfVector
 
 from muniment_server.crypto.errors import CiphertextInvalid
 from muniment_server.crypto.scope_key import ScopeKey
+from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.conflicts import (
     MOST_NAMED,
     NEAR_WITH_WORDS,
@@ -19,16 +20,19 @@ from muniment_server.domain.conflicts import (
     is_near,
     shared_terms,
 )
-from muniment_server.domain.differences import Features, differing, features
+from muniment_server.domain.differences import Reader
 from muniment_server.domain.model import MemoryState, Scope
 from muniment_server.embedding.base import EmbeddingModel
 from muniment_server.embedding.live import LiveModel
+from muniment_server.identity.principal import CallContext, Permission
 from muniment_server.storage.database import Row
 from muniment_server.storage.memories import to_revision
 
 from .preparing import Prepared
 from .scoping import scope_number
 from .sealing import is_genuine, open_content
+from .services import Services
+from .viewing import may_name, shows, view_of
 
 MOST_SEARCHED = 10
 """Items of one write whose neighbours are searched in the database; of larger ones only among each other."""
@@ -38,10 +42,6 @@ MOST_COMPARED = 5_000
 Judged: TypeAlias = Mapping[tuple[str, UUID], Judgement]
 Requests: TypeAlias = Sequence[tuple[str, Mapping[str, Any]]]
 """Names of statements with their values."""
-
-
-MOST_READ = 2_000
-"""Characters of a text that are looked through for differences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +57,12 @@ class Candidate:
         return -self.cosine, self.memory_id
 
 
-class _Reader:
-    """Reads every text once, and of a long one the beginning."""
-
-    def __init__(self) -> None:
-        self._read: dict[str, Features] = {}
-
-    def features(self, text: str) -> Features:
-        beginning = text[:MOST_READ]
-        found = self._read.get(beginning)
-        if found is None:
-            found = self._read[beginning] = features(beginning)
-        return found
-
-
 @dataclass(frozen=True, slots=True)
 class Near:
     """Which near memories a call looks for. most: how many it names per item, 0 for none.
 
-    judged: what a judge said of an item's text and a memory, before.
+    judged: what a judge said of an item's text and a memory, before. told: whether the caller may be told of
+    memories. view: what the caller is shown; the judge looks at everything.
     """
 
     live: LiveModel
@@ -84,6 +71,19 @@ class Near:
     now: datetime
     most: int = MOST_NAMED
     judged: Judged = field(default_factory=dict)
+    told: bool = True
+    view: AgentView | None = None
+
+    @classmethod
+    async def of(
+        cls, services: Services, context: CallContext, scope: Scope, scope_id: UUID, most: int
+    ) -> "Near":
+        """For a call: near memories are something that it reads, so its rights and its view bound them."""
+        view = await view_of(services, context, scope)
+        principal = context.principal
+        reads = principal.allows(Permission.RECALL) or principal.allows(Permission.REVIEW)
+        told = reads and (view is None or may_name(view, scope.kind, scope.label))
+        return cls(services.models.current, scope, scope_id, services.clock(), most, told=told, view=view)
 
     def requests(self, prepared: Sequence[Prepared]) -> Requests:
         """Statements to send along with a write's first ones; one per item, or none at all."""
@@ -115,18 +115,19 @@ class Near:
         rows: Sequence[Sequence[Row]],
         stored: Sequence[UUID],
         gone: Collection[UUID],
+        view: AgentView | None = None,
     ) -> list[list[Candidate]]:
         """Per item the memories near to it, nearest first.
 
         rows: the answers to `requests`. stored: the memory that carries each item now. gone: memories that
-        this very write superseded.
+        this very write superseded. view: only memories within it.
         """
         answers = iter(rows)
         near: list[dict[UUID, Candidate]] = []
         for one, own in zip(prepared, stored, strict=True):
             found: dict[UUID, Candidate] = {}
             for row in next(answers, []) if rows and self._vector(one) is not None else []:
-                candidate = self._stored(key, tenant_id, one, row)
+                candidate = self._stored(key, tenant_id, one, row, view)
                 if candidate is not None and candidate.memory_id not in gone and candidate.memory_id != own:
                     found[candidate.memory_id] = candidate
             near.append(found)
@@ -145,26 +146,31 @@ class Near:
         gone: Collection[UUID],
     ) -> list[list[PossibleConflict]]:
         """`candidates` with in what they differ, and how a judge relates them."""
-        read = _Reader()
+        if not self.told:
+            return [[] for _ in prepared]
+        read = Reader()
+        near = self.candidates(key, tenant_id, prepared, texts, rows, stored, gone, self.view)
         return [
             [self._told(read, text, other) for other in others]
-            for text, others in zip(
-                texts, self.candidates(key, tenant_id, prepared, texts, rows, stored, gone), strict=True
-            )
+            for text, others in zip(texts, near, strict=True)
         ]
 
-    def _told(self, read: _Reader, text: str, other: Candidate) -> PossibleConflict:
+    def _told(self, read: Reader, text: str, other: Candidate) -> PossibleConflict:
         said = self.judged.get((text, other.memory_id))
         return PossibleConflict(
             other.memory_id,
             max(-1.0, min(1.0, other.cosine)),
-            differing(read.features(text), read.features(other.text)),
+            read.differences(text, other.text),
             said.relation if said else None,
             said.confidence if said else 0.0,
         )
 
-    def _stored(self, key: ScopeKey, tenant_id: UUID, one: Prepared, row: Row) -> Candidate | None:
+    def _stored(
+        self, key: ScopeKey, tenant_id: UUID, one: Prepared, row: Row, view: AgentView | None
+    ) -> Candidate | None:
         revision = to_revision(row)
+        if not shows(view, revision):
+            return None
         cosine = float(row["cosine"])
         relevance = self.live.model.calibration.relevance(cosine)
         if not is_near(relevance, shared_terms(one.item.frequencies, revision.tokens)):

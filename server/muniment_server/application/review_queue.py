@@ -12,7 +12,7 @@ from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.conflicts import MOST_NAMED, PossibleConflict, is_near, shared_terms
 from muniment_server.domain.content import Content
-from muniment_server.domain.differences import differences
+from muniment_server.domain.differences import Reader
 from muniment_server.domain.errors import PageTokenInvalid, PermissionDenied
 from muniment_server.domain.model import Memory, MemoryState, Revision, Scope, ScopeKind, ScopeRow
 from muniment_server.identity.principal import CallContext
@@ -105,7 +105,7 @@ async def list_reviews(
         )
         scopes = await read_scopes(work, {one.revision.scope_id for one in found})
         opened, broken, last = await _page(services, context, key, found, scopes, view, size)
-        near = await _near(services, work, opened, settings.review.conflicts)
+        near = await _near(services, work, opened, settings.review.conflicts, view)
         if broken:
             await services.trail.integrity_violation(
                 work,
@@ -209,7 +209,7 @@ async def _open(
 
 
 async def _near(
-    services: Services, work: UnitOfWork, opened: Sequence[_Opened], most: int
+    services: Services, work: UnitOfWork, opened: Sequence[_Opened], most: int, view: AgentView | None
 ) -> dict[UUID, tuple[PossibleConflict, ...]]:
     """Live memories near to each of the first reviews."""
     compared = opened[:_MOST_COMPARED] if most else []
@@ -247,16 +247,23 @@ async def _near(
         if with_vectors
         else []
     )
+    read = Reader()
     return {
         one.waiting.revision.memory_id: tuple(
-            found for row in rows if (found := _conflict(services, work.tenant_id, one, row)) is not None
+            found
+            for row in rows
+            if (found := _conflict(services, work.tenant_id, one, row, view, read)) is not None
         )[: min(most, MOST_NAMED)]
         for (one, _), rows in zip(with_vectors, answers, strict=True)
     }
 
 
-def _conflict(services: Services, tenant_id: UUID, one: _Opened, row: Row) -> PossibleConflict | None:
+def _conflict(
+    services: Services, tenant_id: UUID, one: _Opened, row: Row, view: AgentView | None, read: Reader
+) -> PossibleConflict | None:
     other = to_revision(row)
+    if not shows(view, other):
+        return None
     cosine = float(row["cosine"])
     relevance = services.models.current.model.calibration.relevance(cosine)
     if not is_near(relevance, shared_terms(one.waiting.revision.tokens, other.tokens)):
@@ -267,7 +274,9 @@ def _conflict(services: Services, tenant_id: UUID, one: _Opened, row: Row) -> Po
         text = open_content(one.key, other).text
     except (CiphertextInvalid, ValueError):
         return None
-    return PossibleConflict(other.memory_id, max(-1.0, min(1.0, cosine)), differences(one.content.text, text))
+    return PossibleConflict(
+        other.memory_id, max(-1.0, min(1.0, cosine)), read.differences(one.content.text, text)
+    )
 
 
 def _review(

@@ -155,7 +155,7 @@ async def _attempt(
             details = dropped_details(judged)
         else:
             prepared = prepare(key, [judged], analysed, made)
-            near = Near(services.models.current, scope, scope_id, now, settings.review.conflicts)
+            near = await Near.of(services, context, scope, scope_id, settings.review.conflicts)
             rows = await _near(work, near, prepared)
             item = prepared[0].item
             if item.slot is not None and item.slot != old.slot:

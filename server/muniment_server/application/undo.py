@@ -244,6 +244,7 @@ def _written(
         or action is None
         or row["write_scope"] is None
         or not in_reach(context, key, row["write_scope"])
+        or not agent_in_reach(context, row["agent"])
         or row["create_time"] < now - WINDOW
     ):
         raise WriteNotFound(str(request_id))
@@ -283,9 +284,13 @@ async def _present(
 ) -> dict[UUID, Revision]:
     """The memories of the write as they are now, locked."""
     found: dict[UUID, Revision] = {}
-    for revision, contradicted in await lock_memories(work, [*written.created, *written.replaced]):
+    for revision, contradicted in await lock_memories(
+        work, [*{*written.created, *written.replaced, *written.restated}]
+    ):
         if not agent_in_reach(context, revision.agent):
             raise WriteNotFound(str(request_id))
+        if revision.memory_id not in written.created and revision.memory_id not in written.replaced:
+            continue
         if contradicted or not is_genuine(key, work.tenant_id, revision):
             raise IntegrityViolation(str(revision.memory_id))
         found[revision.memory_id] = revision
