@@ -21,22 +21,23 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
 import grpc
 import numpy as np
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from pgvector import HalfVector
 from rich.console import Console
 from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import gates
-from bench.bare import BareInserts, bare_recall, fill_tenant, owner_connection
+from bench.bare import BareInserts, owner_connection
 from bench.measure import Timing, in_turns
+from bench.scaling.corpus import distinct_words
+from bench.scaling.fill import multiply, scope_of
+from bench.scaling.statement import RecallStatement
 from muniment_server._gen.muniment.v1 import (
     memory_pb2,
     memory_service_pb2,
@@ -48,13 +49,12 @@ from muniment_server.embedding.base import EmbeddingModel
 from muniment_server.embedding.factory import create_embedder
 
 SUBJECT = "bench-subject"
-WORDS = [f"word{number}" for number in range(4000)]
+_WARM_UP = 20
 
 
 def sentence(random: np.random.Generator) -> str:
     """Fourteen words, some of them common: drawn by Zipf's law."""
-    ranks = np.minimum(random.zipf(1.3, size=14), len(WORDS)) - 1
-    return " ".join(WORDS[rank] for rank in ranks)
+    return " ".join(distinct_words(random, 14))
 
 
 def vector(random: np.random.Generator, dimension: int) -> np.ndarray:
@@ -91,7 +91,11 @@ class Bench:
             for _ in range(count)
         ]
 
-    async def write(self, count: int, subject: str = SUBJECT) -> object:
+    def words(self) -> str:
+        """Six words of the corpus."""
+        return " ".join(sentence(self.random).split()[:6])
+
+    async def write(self, count: int, subject: str = SUBJECT) -> memory_service_pb2.WriteResponse:
         """One Write."""
         return await self.stub.Write(
             memory_service_pb2.WriteRequest(
@@ -106,7 +110,7 @@ class Bench:
         return await self.stub.Recall(
             memory_service_pb2.RecallRequest(
                 scope=memory_pb2.Scope(subject=SUBJECT),
-                query=" ".join(sentence(self.random).split()[:6]),
+                query=self.words(),
                 query_embedding=self.embedding(),
                 min_score=0.0,
                 limit=10,
@@ -139,29 +143,29 @@ async def measure(console: Console, home: Path, rounds: int, tenant_size: int) -
             bench = Bench(f"127.0.0.1:{port}", key, model)
             stack.push_async_callback(bench.channel.close)
             console.print(f"filling: a subject of 1,000 memories in a tenant of {tenant_size:,}")
-            for _ in range(10):
+            first = await bench.write(100)
+            for _ in range(9):
                 await bench.write(100)
             owner = await stack.enter_async_context(owner_connection(Settings(home=home)))
-            scope_id, scope_no = await fill_tenant(owner.superuser, tenant_size // 1000 - 1)
             app = await stack.enter_async_context(owner.app())
             tenant_id = owner.tenant_id
-            tokens = await owner.tokens(scope_no)
+            bare = await RecallStatement.of(stack, Settings(home=home), app, tenant_id, model.calibration)
+            scope = await scope_of(owner.superuser, first.results[0].memory.memory_id)
+            await multiply(owner.superuser, scope, [tenant_id] * (tenant_size // 1000 - 1))
+            await owner.superuser.execute("VACUUM ANALYZE")
+            prepared = [
+                await bare.arguments(scope, bench.words(), vector(bench.random, model.dimension))
+                for _ in range(rounds + _WARM_UP)
+            ]
+            arguments = iter(prepared)
 
             async def statement() -> object:
-                return await bare_recall(
-                    app,
-                    tenant_id,
-                    scope_id,
-                    scope_no,
-                    HalfVector(vector(bench.random, model.dimension)),
-                    list({int(one) for one in bench.random.choice(tokens, size=6)}),
-                    datetime.now(UTC),
-                )
+                return await bare.run(next(arguments))
 
             inserts = BareInserts(app, tenant_id, model.dimension, bench.random)
             await inserts.prepare(owner.superuser)
             recalls = await in_turns(
-                {"rpc": bench.recall, "sql": statement, "empty": bench.empty}, rounds, warm_up=20
+                {"rpc": bench.recall, "sql": statement, "empty": bench.empty}, rounds, warm_up=_WARM_UP
             )
             ones = await in_turns(
                 {

@@ -19,10 +19,7 @@ from muniment_server.bootstrap.embedded import SUPERUSER, EmbeddedPostgres
 from muniment_server.bootstrap.targets import DATABASE
 from muniment_server.config import Settings
 from muniment_server.domain.ids import new_id
-from muniment_server.domain.model import MemoryFilter
-from muniment_server.storage.memories import filter_values
 from muniment_server.storage.queries import load_statements
-from muniment_server.storage.recall import RECALL_SETTINGS
 from muniment_server.storage.roles import APP
 
 
@@ -33,13 +30,6 @@ class Owner:
         self.superuser = superuser
         self.tenant_id = tenant_id
         self._app_conninfo = app_conninfo
-
-    async def tokens(self, scope_no: int) -> list[int]:
-        """The token hashes of a scope, each as often as memories have it."""
-        rows = await (
-            await self.superuser.execute("SELECT token FROM posting WHERE scope_no = %s", (scope_no,))
-        ).fetchall()
-        return [row[0] for row in rows]
 
     @asynccontextmanager
     async def app(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
@@ -68,112 +58,6 @@ async def owner_connection(settings: Settings) -> AsyncIterator[Owner]:
         embedded.stop()
 
 
-async def fill_tenant(superuser: psycopg.AsyncConnection[Any], copies: int) -> tuple[UUID, int]:
-    """Multiply the largest scope under new ids; returns the id and number of the original.
-
-    The copies carry the weight of other subjects (rows, index entries, vectors), not valid seals: nobody
-    recalls them.
-    """
-    row = await (
-        await superuser.execute("SELECT scope_id, scope_no FROM scope ORDER BY live_count DESC LIMIT 1")
-    ).fetchone()
-    assert row is not None
-    scope_id, scope_no = row
-    columns = ", ".join(
-        name
-        if name not in ("scope_id", "memory_id")
-        else {"scope_id": "%(new_id)s", "memory_id": "gen_random_uuid()"}[name]
-        for name in await _columns(superuser, "memory")
-    )
-    for _ in range(copies):
-        new = uuid4()
-        values = {
-            "new_id": new,
-            "new_no": int.from_bytes(new.bytes[:8], signed=True),
-            "scope_id": scope_id,
-            "scope_no": scope_no,
-        }
-        async with superuser.transaction():
-            await superuser.execute(
-                "INSERT INTO scope SELECT tenant_id, %(new_id)s, %(new_no)s, kind, label_ct, key_epoch,"
-                " generation, live_count, live_terms, next_doc, set_count, set_digest, seal, create_time,"
-                " update_time FROM scope WHERE scope_id = %(scope_id)s",
-                values,
-            )
-            await superuser.execute(
-                f"INSERT INTO memory SELECT {columns} FROM memory WHERE scope_id = %(scope_id)s".encode(),
-                values,
-            )
-            await superuser.execute(
-                "INSERT INTO memory_embedding SELECT tenant_id, %(new_no)s, model_no, doc_no,"
-                " content_revision, state, embedding, seal FROM memory_embedding"
-                " WHERE scope_no = %(scope_no)s",
-                values,
-            )
-            await superuser.execute(
-                "INSERT INTO posting SELECT tenant_id, %(new_no)s, token, doc_no, tf, doc_terms FROM posting"
-                " WHERE scope_no = %(scope_no)s",
-                values,
-            )
-    await superuser.execute("VACUUM ANALYZE")
-    return scope_id, scope_no
-
-
-async def _columns(connection: psycopg.AsyncConnection[Any], table: str) -> list[str]:
-    rows = await (
-        await connection.execute(
-            "SELECT attname FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0"
-            " AND NOT attisdropped ORDER BY attnum",
-            (table,),
-        )
-    ).fetchall()
-    return [row[0] for row in rows]
-
-
-async def bare_recall(
-    connection: psycopg.AsyncConnection[Any],
-    tenant_id: UUID,
-    scope_id: UUID,
-    scope_no: int,
-    vector: HalfVector,
-    tokens: list[int],
-    now: datetime,
-) -> list[Any]:
-    """The statement of Recall in its transaction, with its rows fetched."""
-    statement = load_statements()["recall"]
-    values = {
-        **filter_values(MemoryFilter()),
-        "unrestricted": True,
-        "tenant_id": tenant_id,
-        "scope_id": scope_id,
-        "scope_no": scope_no,
-        "agent": None,
-        "session": None,
-        "model_no": 1,
-        "embedding": vector,
-        "tokens": tokens,
-        "cosine_low": 0.7,
-        "cosine_high": 1.0,
-        "vector_weight": 0.5,
-        "lexical_weight": 0.5,
-        "min_score": 0.0,
-        "fetch": 15,
-        "rank_depth": 200,
-        "excluded": [],
-        "now": now,
-    }
-    async with connection.pipeline():
-        await _begin(connection, tenant_id)
-        for name, value in RECALL_SETTINGS.items():
-            await connection.execute(f"SET LOCAL {name} = {value}".encode(), prepare=False)
-        cursor = await connection.execute(
-            statement.text.encode(), statement.arguments(values), binary=True, prepare=True
-        )
-        rows = await cursor.fetchall()
-        await connection.execute(b"COMMIT", prepare=False)
-    return rows
-
-
 async def _begin(connection: psycopg.AsyncConnection[Any], tenant_id: UUID) -> None:
     await connection.execute(b"BEGIN", prepare=False)
     await connection.execute(f"SET LOCAL app.tenant_id = '{tenant_id}'".encode(), prepare=False)
@@ -200,14 +84,15 @@ class BareInserts:
     async def prepare(self, superuser: psycopg.AsyncConnection[Any]) -> None:
         """Make the scope that is written to."""
         await superuser.execute(
-            "INSERT INTO scope VALUES (%s, %s, %s, 1, NULL, 1, 1, 0, 0, 1, 0, ''::bytea, ''::bytea,"
-            " now(), now())",
+            "INSERT INTO scope (tenant_id, scope_id, scope_no, kind, key_epoch, generation, live_count,"
+            " live_terms, next_doc, set_count, set_digest, seal, create_time, update_time)"
+            " VALUES (%s, %s, %s, 1, 1, 1, 0, 0, 1, 0, '', '', now(), now())",
             (self._tenant_id, self._scope_id, self._scope_no),
         )
 
     async def write(self, count: int) -> None:
         """Insert `count` memories in one transaction."""
-        connection, now = self._connection, datetime.now(UTC)
+        connection, now, event_id = self._connection, datetime.now(UTC), new_id()
         memories = [self._memory(now) for _ in range(count)]
         async with connection.pipeline():
             await _begin(connection, self._tenant_id)
@@ -239,7 +124,7 @@ class BareInserts:
             await self._send(
                 "audit_insert",
                 {
-                    "event_id": new_id(),
+                    "event_id": event_id,
                     "event_time": now,
                     "action": 1,
                     "outcome": 1,
@@ -265,6 +150,7 @@ class BareInserts:
                     "memory_ids": [memory["memory_id"] for memory in memories],
                     "payload_digest": os.urandom(32),
                     "response": os.urandom(300 * count),
+                    "event_id": event_id,
                     "now": now,
                 },
             )
@@ -294,6 +180,7 @@ class BareInserts:
                 "agent",
                 "session",
                 "origin_session",
+                "turn_number",
                 "author_agent",
                 "source_ref",
             )

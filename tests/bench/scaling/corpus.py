@@ -31,6 +31,17 @@ def made_up(number: int, syllables: int) -> str:
 
 
 _WORDS = [made_up(number * 67, 3) for number in range(4000)]
+
+
+def distinct_words(random: np.random.Generator, count: int) -> list[str]:
+    """Words of the vocabulary, the frequent ones more often; repeated ones would be taken for stuffing."""
+    found: dict[str, None] = {}
+    while len(found) < count:
+        ranks = np.minimum(random.zipf(1.3, size=count), len(_WORDS)) - 1
+        found.update(dict.fromkeys(_WORDS[rank] for rank in ranks))
+    return list(found)[:count]
+
+
 _PEOPLE = ("Ada", "Bogdan", "Chidi", "Dilnoza", "Eira", "Farid", "Gudrun", "Hoshi", "Ines", "Jomo")
 _MATTERS = (
     "prefers the night train to the mountains",
@@ -92,12 +103,8 @@ class Questions:
         self._random = random
 
     def words(self, count: int) -> list[str]:
-        """Distinct words, the frequent ones more often."""
-        found: dict[str, None] = {}
-        while len(found) < count:
-            ranks = np.minimum(self._random.zipf(1.3, size=count), len(_WORDS)) - 1
-            found.update(dict.fromkeys(_WORDS[rank] for rank in ranks))
-        return list(found)[:count]
+        """See `distinct_words`."""
+        return distinct_words(self._random, count)
 
     def given(self) -> Query:
         """Six words of the corpus and a vector near a topic."""
