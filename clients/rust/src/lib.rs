@@ -38,6 +38,7 @@ mod status;
 mod streams;
 mod target;
 mod telemetry;
+mod tls;
 
 #[allow(clippy::all, rustdoc::all)]
 #[rustfmt::skip]
@@ -55,8 +56,9 @@ pub use messages::{attributes, duration, embedding, fact, item, property, space,
 pub use model_call::ModelCall;
 pub use pages::{Page, Pages};
 pub use recalled::Recalled;
-pub use settings::{ClientBuilder, ConfigError, Deadlines, Tls};
+pub use settings::{ClientBuilder, ConfigError, Deadlines};
 pub use streams::ResponseStream;
+pub use tls::Tls;
 pub use tonic::Code;
 
 /// What a source of credentials or a model call may fail with.
