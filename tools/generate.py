@@ -123,6 +123,8 @@ def make_reference(output: Path) -> None:
     buf_generate("buf.gen.docs.yaml", output)
     page = output / REFERENCE / "contract.md"
     text = page.read_text("utf-8")
+    # The plug-in links protobuf's own messages, which this page does not show.
+    text = re.sub(r"\[([^\]]+)\]\(#google-protobuf-[^)]+\)", r"\1", text)
     page.write_text("\n".join(line.rstrip() for line in text.split("\n")), "utf-8")
 
 

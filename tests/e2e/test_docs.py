@@ -178,8 +178,10 @@ def test_snippets_that_are_only_shown_are_well_formed(page: Path) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    text = page.read_text("utf-8")
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    named = re.findall(r'<a name="([^"]+)"', text)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings} | set(named)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=relative)
