@@ -42,7 +42,7 @@ def login(database: PostgresDatabase, *grants: str, attributes: str = "") -> Ite
 def add_scope(database: PostgresDatabase, tenant_id: UUID) -> UUID:
     scope_id = uuid4()
     database.execute(
-        "INSERT INTO scope VALUES (%s, %s, 1, 1, NULL, 1, 1, 0, 0, 1, 0, '', '', now(), now())",
+        "INSERT INTO scope VALUES (%s, %s, 1, 1, NULL, 1, 1, 0, 0, 1, 0, '', '', NULL, now(), now())",
         (tenant_id, scope_id),
     )
     return scope_id
@@ -76,7 +76,7 @@ def test_a_row_of_another_tenant_is_neither_seen_nor_written(database: PostgresD
         connection.execute(f"SET LOCAL app.tenant_id = '{mine}'".encode())
         with pytest.raises(psycopg.errors.InsufficientPrivilege) as raised:
             connection.execute(
-                "INSERT INTO scope VALUES (%s, %s, 2, 1, NULL, 1, 1, 0, 0, 1, 0, '', '', now(), now())",
+                "INSERT INTO scope VALUES (%s, %s, 2, 1, NULL, 1, 1, 0, 0, 1, 0, '', '', NULL, now(), now())",
                 (other, uuid4()),
             )
         assert raised.value.sqlstate == "42501"
