@@ -265,7 +265,6 @@ class TestDeciding:
         assert answer.superseded_memory_id == newer.memory_id
         assert await findings(shared, caller.tenant) == []
 
-
     async def test_what_it_corrects_was_ended_meanwhile_and_comes_back(
         self, shared: RunningService, caller: Caller, weak: Caller, stored: Stored
     ) -> None:
