@@ -351,4 +351,5 @@ async def serving(
         yield rpc
     finally:
         await channel.close()
-        await server.stop(0)
+        # A caller has its status before the stages around the handler have ended.
+        await server.stop(5)
