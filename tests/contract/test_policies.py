@@ -10,16 +10,19 @@ import pytest
 from contract.stored import refused
 from muniment_server._gen.muniment.v1 import (
     audit_pb2,
+    correction_pb2,
     filter_pb2,
     memory_pb2,
     memory_service_pb2,
     recall_pb2,
+    review_pb2,
+    subject_pb2,
 )
 from muniment_server.audit.verify import verify
 from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.model import MemoryKind, SourceType, TrustLevel
 from support.policies import set_policy
-from support.service import EVENT, FACT, PREFERENCE, Caller, RunningService, item, reason, scope
+from support.service import EVENT, FACT, PREFERENCE, Caller, RunningService, item, reason, request_id, scope
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -277,6 +280,37 @@ async def test_a_view_names_the_spaces_that_may_be_read(shared: RunningService, 
     await refused(bound.call("Recall", asking("salaries")), "PERMISSION_DENIED", "PERMISSION_DENIED")
     (hidden,) = (await caller.call("Recall", asking("salaries"))).memories
     await refused(bound.get(hidden.memory.memory_id), "NOT_FOUND", "MEMORY_NOT_FOUND")
+
+
+async def test_nothing_is_told_of_what_lies_out_of_a_view(shared: RunningService, caller: Caller) -> None:
+    view = AgentView(kinds=frozenset({MemoryKind.PREFERENCE}), spaces=frozenset())
+    await set_policy(shared, caller.tenant, views={"planner": view})
+    bound = shared.caller(caller.tenant, agent="planner")
+    write, third = request_id(), memory_pb2.Provenance(source_type=memory_pb2.SOURCE_TYPE_THIRD_PARTY)
+    results = (await caller.write("u1", "tea fact", item("tea hearsay", provenance=third))).results
+    live, waiting = (one.memory.memory_id for one in results)
+    await caller.write("u1", "tea of another", item("hearsay", provenance=third), agent="a2")
+    await caller.write("u1", "coffee fact", request_id=write)
+
+    answer = await bound.recall("u1", "tea")
+    counts = {(one.reason, one.count) for one in answer.left_out}
+    assert counts == {(recall_pb2.LEFT_OUT_REASON_FILTERED, 3)}, "the other agent's are in no count"
+    unseen = "NOT_FOUND", "MEMORY_NOT_FOUND"
+    for method, request in (
+        ("Restore", correction_pb2.RestoreRequest(memory_id=live)),
+        ("Retract", correction_pb2.RetractRequest(memory_id=live)),
+        ("Supersede", memory_service_pb2.SupersedeRequest(memory_id=live, item=item("tea"))),
+        ("DecideReview", review_pb2.DecideReviewRequest(memory_id=waiting, decision=3)),
+    ):
+        await refused(bound.call(method, request), *unseen)
+    undo = correction_pb2.UndoWriteRequest(write_request_id=write)
+    await refused(bound.call("UndoWrite", undo), "NOT_FOUND", "WRITE_NOT_FOUND")
+    asking = subject_pb2.GetConsentRequest(scope=memory_pb2.Scope(space="salaries"))
+    await refused(bound.call("GetConsent", asking), "PERMISSION_DENIED", "PERMISSION_DENIED")
+
+    own = (await bound.write("u1", "juice fact")).results[0].memory
+    retract = correction_pb2.RetractRequest(memory_id=own.memory_id)
+    assert (await bound.call("Retract", retract)).memory.memory_id == own.memory_id, "what it wrote itself"
 
 
 # --- verification -----------------------------------------------------------------------------------------

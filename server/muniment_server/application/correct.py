@@ -13,6 +13,7 @@ from muniment_server.domain.errors import (
     FieldViolation,
     IntegrityViolation,
     InvalidRequest,
+    MemoryNotFound,
     PermissionDenied,
 )
 from muniment_server.domain.errors_writing import ContentRefused, MemoryNotRestorable
@@ -34,6 +35,7 @@ from .review_notes import note_review
 from .scoping import locked_existing, read_label, writing_key
 from .sealing import ScopeChange, is_genuine
 from .services import Services
+from .viewing import lets_change, view_of
 from .views import to_memory
 
 RESTORE = "Restore"
@@ -146,6 +148,8 @@ async def held_memory(
     label = read_label(key, row)
     if label is None:
         raise IntegrityViolation(str(memory_id))
+    if not lets_change(await view_of(services, context), context, row.kind, label, revision):
+        raise MemoryNotFound(str(memory_id))
     return Held(tenant_key, key, row, label, revision, await services.settings.of(tenant_id))
 
 

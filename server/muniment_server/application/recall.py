@@ -123,12 +123,13 @@ class Degradation:
 
 @dataclass(frozen=True, slots=True)
 class RecallCommand:
-    """A validated Recall. `min_score` and `token_budget` None: not asked for."""
+    """A validated Recall. `min_score`, `token_budget` None: not asked for. bound_agent: the credential's."""
 
     scope: Scope
     query: str
     query_embedding: bytes | None = None
     restriction: MemoryFilter = ACTIVE
+    bound_agent: str | None = None
     limit: int = DEFAULT_LIMIT
     min_score: float | None = None
     token_budget: int | None = None
@@ -198,7 +199,7 @@ async def recall(services: Services, context: CallContext, command: RecallComman
     """
     scope = bind_scope(context, command.scope)
     restriction = await within_view(services, context, scope, command.restriction)
-    command = replace(command, restriction=restriction)
+    command = replace(command, restriction=restriction, bound_agent=context.principal.agent)
     refusal = check_text(command.query)
     if refusal is not None:
         raise InvalidRequest((FieldViolation("query", str(refusal), refusal.description),))
@@ -479,6 +480,7 @@ async def _find(
         fetch=fetch,
         excluded=excluded,
         now=now,
+        bound_agent=command.bound_agent,
     )
     for leg, scores in (
         ("vector", [one.cosine for one in rows.candidates if one.cosine is not None]),

@@ -6,7 +6,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from muniment_server.audit.events import AuditAction
-from muniment_server.domain.errors import IntegrityViolation, TransactionConflict
+from muniment_server.domain.errors import IntegrityViolation, MemoryNotFound, TransactionConflict
 from muniment_server.domain.gates.screening import Screened
 from muniment_server.domain.model import (
     Memory,
@@ -35,6 +35,7 @@ from .scoping import EpochChanged, locked_existing, read_label, writing_key
 from .sealing import ScopeChange
 from .services import Attempts, Services
 from .vectors import ItemVector
+from .viewing import lets_change, view_of
 from .views import to_memory
 from .write import dropped_details, item_vectors, store_plan, written_details
 
@@ -135,11 +136,13 @@ async def _attempt(
         if earlier is not None:
             return earlier, None
         old = await locked_memory(work, context, key, command.memory_id)
-        check_active(old)
-        check_etag(tenant_key, command.etag, old)
         label = read_label(key, row)
         if label is None:
             raise IntegrityViolation(str(old.memory_id))
+        if not lets_change(await view_of(services, context), context, row.kind, label, old):
+            raise MemoryNotFound(str(old.memory_id))
+        check_active(old)
+        check_etag(tenant_key, command.etag, old)
         scope = Scope(row.kind, label, old.agent, old.session)
         settings = await services.settings.of(tenant_id)
         (judged,) = admitted(row, settings, scope, [screened])

@@ -32,9 +32,10 @@ from .correct import corrected_details, may_end, revision_to_restore
 from .idempotency import RequestMark, remember, stored_response
 from .locating import repeated
 from .place import frequencies_of, place_of
-from .scoping import agent_in_reach, in_reach, locked_existing, reading_key, writing_key
+from .scoping import agent_in_reach, in_reach, locked_existing, read_label, reading_key, writing_key
 from .sealing import ScopeChange, is_genuine
 from .services import Services
+from .viewing import lets_change, view_of
 
 METHOD = "UndoWrite"
 WINDOW = timedelta(hours=72)
@@ -152,7 +153,12 @@ async def _undo(
     )
     key = await writing_key(services.keys, work.tenant_id, written.scope_id, epoch)
     row = await locked_existing(work, key, written.scope_id)
+    label = read_label(key, row)
+    view = await view_of(services, context)
     present = await _present(work, context, key, command.write_request_id, written)
+    # An erased scope has no label any more, and no memory to be looked at.
+    if not all(lets_change(view, context, row.kind, label or "", one) for one in present.values()):
+        raise WriteNotFound(str(command.write_request_id))
     archived = _archived(context, written, present, now)
     change = ScopeChange(key, work.tenant_id, row)
     restored: list[tuple[Revision, Revision]] = []

@@ -39,6 +39,15 @@ def may_name(view: AgentView, kind: ScopeKind, label: str) -> bool:
     return kind is not ScopeKind.SPACE or view.spaces is None or label in view.spaces
 
 
+def lets_change(
+    view: AgentView | None, context: CallContext, kind: ScopeKind, label: str, revision: Revision
+) -> bool:
+    """Whether a credential with this view may change a memory by its id: what it sees, and what it wrote."""
+    if view is None or revision.author == str(context.principal.credential_id):
+        return True
+    return may_name(view, kind, label) and shows(view, revision)
+
+
 def shows(view: AgentView | None, revision: Revision) -> bool:
     """Whether a view lets a stored memory be seen, its scope aside."""
     return view is None or view.admits(revision.kind, revision.source_type, revision.trust, revision.tags)

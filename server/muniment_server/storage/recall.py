@@ -162,6 +162,7 @@ async def recall(
     fetch: int,
     excluded: Sequence[UUID],
     now: datetime,
+    bound_agent: str | None = None,
 ) -> RecallRows:
     """Find the best `fetch` memories of a scope; see sql/recall.sql for what is counted and scored."""
     values = filter_values(restriction)
@@ -176,6 +177,8 @@ async def recall(
         "fetch": fetch,
         "rank_depth": max(_RANK_DEPTH, fetch),
         "excluded": list(excluded),
+        "bound_agent": bound_agent,
+        "viewed": restriction.view is not None,
         "now": now,
         **_aim_values(aim),
     }

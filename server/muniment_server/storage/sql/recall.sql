@@ -45,6 +45,8 @@ WITH scoped AS MATERIALIZED (
     FROM memory m
     WHERE m.tenant_id = %(tenant_id)s AND m.scope_id = %(scope_id)s
           AND NOT m.memory_id = ANY(%(excluded)s::uuid[])
+          -- Not even counted: a credential that is bound to an agent can name no other.
+          AND (%(bound_agent)s::text IS NULL OR m.agent IS NULL OR m.agent = %(bound_agent)s)
 ), eligible AS MATERIALIZED (
     SELECT *, kind = 7 AS turn FROM scoped
     WHERE matching AND state = ANY(%(states)s::smallint[]) AND expired IS NOT TRUE
@@ -313,11 +315,12 @@ WITH scoped AS MATERIALIZED (
      ORDER BY score DESC, memory_id LIMIT %(pinned_most)s)
 ), tally AS (
     SELECT count(*) AS total,
-           count(*) FILTER (WHERE NOT state = ANY(%(states)s::smallint[])) AS other_state,
-           count(*) FILTER (WHERE state = ANY(%(states)s::smallint[]) AND expired) AS expired,
-           count(*) FILTER (WHERE state = ANY(%(states)s::smallint[]) AND expired IS NOT TRUE
-                                AND matching IS NOT TRUE) AS filtered
-    FROM scoped
+           count(*) FILTER (WHERE counted AND NOT state = ANY(%(states)s::smallint[])) AS other_state,
+           count(*) FILTER (WHERE counted AND state = ANY(%(states)s::smallint[]) AND expired) AS expired,
+           count(*) FILTER (WHERE matching IS NOT TRUE AND (NOT counted OR
+                                (state = ANY(%(states)s::smallint[]) AND expired IS NOT TRUE))) AS filtered
+    -- Of what lies out of a view nothing is told but that it was filtered out.
+    FROM (SELECT *, NOT %(viewed)s OR coalesce(matching, false) AS counted FROM scoped) s
 )
 SELECT t.total, t.other_state, t.expired, t.filtered,
        (SELECT coalesce(max(relevant), 0) FROM relevant) AS relevant,
