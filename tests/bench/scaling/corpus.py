@@ -51,9 +51,9 @@ _MATTERS = (
     "parks the blue bicycle behind the library",
 )
 SENTENCES = tuple(f"{person} {matter}" for person in _PEOPLE for matter in _MATTERS)
-_NEAR = 2e-5
-"""Cosines as close as this count as equal: the database sums halves in single precision."""
-_NEAR_EMBEDDED = 2e-3
+_NEAR = 5e-5
+"""Relevances as close as this count as equal: the database sums halves in single precision."""
+_NEAR_EMBEDDED = 4e-3
 """The same where the server embedded the query: engines do not repeat a vector to the last bit."""
 
 
@@ -126,6 +126,8 @@ class Subject:
     texts: list[str]
     vectors: np.ndarray
     tags: list[list[str]]
+    low: float
+    high: float
     ids: list[str] = field(default_factory=list)
     refused: int = 0
     _lexical: "Lexical | None" = None
@@ -146,12 +148,16 @@ class Subject:
             f"{' '.join(questions.words(14))} {made_up(int(random.integers(2**30)), 5)}" for _ in range(size)
         ]
         tags = [[RARE] if random.random() < _RARE_SHARE else [] for _ in range(size)]
-        return cls(name, texts, vectors, tags)
+        return cls(name, texts, vectors, tags, topics.low, topics.high)
 
-    def cosines(self, vector: np.ndarray) -> np.ndarray:
-        """Of all memories to a vector; both as half precision holds them, like the database."""
+    def relevances(self, vector: np.ndarray) -> np.ndarray:
+        """What the vector leg gives each memory; of vectors as half precision holds them, like the database.
+
+        Below the model's lower bound all are alike: none is nearer than another (embedding/base.py).
+        """
         memories = _unit(self.vectors.astype(np.float16).astype(np.float64))
-        return memories @ _unit(vector.astype(np.float16).astype(np.float64))
+        cosines = memories @ _unit(vector.astype(np.float16).astype(np.float64))
+        return np.clip((cosines - self.low) / (self.high - self.low), 0.0, 1.0)
 
     def lexical(self) -> "Lexical":
         """The lexical index; made when it is asked for."""
@@ -173,13 +179,13 @@ class Subject:
         return sum(bool(eligible[row]) and scores[row] >= least - near for row in rows) / wanted
 
     def recall_by_vector(self, found: Sequence[str], vector: np.ndarray, embedded: bool = False) -> float:
-        """Against the cosines of all memories."""
+        """Against the relevance of all memories."""
         everybody = np.ones(len(self.texts), dtype=bool)
-        return self.recall(found, self.cosines(vector), everybody, _NEAR_EMBEDDED if embedded else _NEAR)
+        return self.recall(found, self.relevances(vector), everybody, _NEAR_EMBEDDED if embedded else _NEAR)
 
     def recall_of_rare(self, found: Sequence[str], vector: np.ndarray) -> float:
-        """Against the cosines of the memories with the rare tag."""
-        return self.recall(found, self.cosines(vector), np.array([bool(one) for one in self.tags]), _NEAR)
+        """Against the relevance of the memories with the rare tag."""
+        return self.recall(found, self.relevances(vector), np.array([bool(one) for one in self.tags]), _NEAR)
 
     def recall_by_words(self, found: Sequence[str], query: str) -> float:
         """Against BM25 of all memories."""
