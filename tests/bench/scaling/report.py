@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.scaling.chart import Line, Panel, svg
-from bench.scaling.figures import Point, growths, percentile
+from bench.scaling.figures import Point, growths, missed, percentile
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 PAGE = DOCS / "performance.md"
@@ -148,6 +148,8 @@ def markdown(points: Sequence[Point], about: Mapping[str, Any], command: str) ->
             "Ratios as the goals name them, and recall@10:",
             grid(RATIOS, ratios(points)),
             f"p95 in the largest tenant to p95 in the smallest: {grown}." if grown else "",
+            "Goals missed in this run:",
+            "\n".join(f"- {one}" for one in missed(list(points))) or "none.",
             "![Recall against the size of the subject and of the tenant](performance.svg)",
         ]
     )
