@@ -132,6 +132,8 @@ def test_long_and_hostile_text_costs_little() -> None:
         "well, " * 5000 + "I live in Bergen",
         "a" * 32_000,
         "I will " + "x " * 140,
+        ("I like" + " " * 290 + "x\n") * 27,
+        ("I" + " " * 290 + "like tea\n") * 27,
     ):
         started = datetime.now(UTC)
         extract([turn(text)])

@@ -10,6 +10,8 @@ _END = re.compile(
     r"(?<=[。！？；!?;\n])|(?<=\.)(?=\s)(?<!\b[A-Z]\.)(?<!\b(?:Mr|Dr|St|No)\.)(?<!\b(?:Mrs|e\.g|i\.e)\.)"
 )
 _CJK = re.compile("[\u3400-\u9fff]")
+# A table or a drawing; rules would try it from every blank, which takes quadratic time.
+_GAP = re.compile(r"\s{8}")
 
 _LEAD = r"^(?:(?:and|but|so|or|well|ok|okay|hey|hi|hello|sorry|please|then|actually)\b[,\s]*)*"
 _QUESTION_EN = re.compile(
@@ -67,11 +69,11 @@ def sentences(text: str) -> list[str]:
 
 def is_statement(sentence: str) -> bool:
     """Whether a sentence states something in its speaker's own name: no question, nothing supposed, nothing
-    that others said, no quotation, and short enough to be one statement."""
+    that others said, no quotation, no table, and short enough to be one statement."""
     sentence = sentence.replace("’", "'")
     if len(sentence) > LONGEST or sentence.rstrip(')）"”』」 ').endswith(("?", "？")):
         return False
-    if _QUOTE.search(sentence):
+    if _GAP.search(sentence) or _QUOTE.search(sentence):
         return False
     if _QUESTION_EN.match(sentence) or _UNREAL_EN.search(sentence) or _REPORTED_EN.search(sentence):
         return False
