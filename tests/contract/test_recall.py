@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from contract.stored import Stored, memory_ids, refused
 from muniment_server._gen.muniment.v1 import consistency_pb2, memory_pb2, memory_service_pb2, recall_pb2
@@ -120,12 +119,6 @@ async def test_every_leg_can_be_asked_for_alone(caller: Caller) -> None:
     for leg in recall_pb2.RetrievalLeg.values()[1:]:
         answer = await caller.recall("u1", "tea", legs=[leg], explain=True)
         assert {one.leg for found in answer.memories for one in found.leg_scores} <= {leg}
-
-
-async def test_what_was_known_at_a_time_is_not_answered_yet(caller: Caller) -> None:
-    await refused(
-        caller.recall("u1", "tea", as_of_time=Timestamp(seconds=1)), "UNIMPLEMENTED", "UNIMPLEMENTED"
-    )
 
 
 async def test_what_was_left_out_adds_up(caller: Caller, stored: Stored) -> None:

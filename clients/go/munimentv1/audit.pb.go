@@ -958,6 +958,8 @@ type MemoriesRecalled struct {
 	NearMisses []*NearMiss `protobuf:"bytes,16,rep,name=near_misses,json=nearMisses,proto3" json:"near_misses,omitempty"`
 	// How the legs' findings became one order.
 	Fusion Fusion `protobuf:"varint,17,opt,name=fusion,proto3,enum=muniment.v1.Fusion" json:"fusion,omitempty"`
+	// The instant that was looked at, when the request named one. Not set: the time of the recall.
+	AsOfTime *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=as_of_time,json=asOfTime,proto3" json:"as_of_time,omitempty"`
 	// A keyed digest of the query, which tells equal queries of one scope from different ones. The key
 	// is destroyed with the scope, so that the digest says nothing afterwards.
 	QueryDigest   []byte `protobuf:"bytes,20,opt,name=query_digest,json=queryDigest,proto3" json:"query_digest,omitempty"`
@@ -1091,6 +1093,13 @@ func (x *MemoriesRecalled) GetFusion() Fusion {
 		return x.Fusion
 	}
 	return Fusion_FUSION_UNSPECIFIED
+}
+
+func (x *MemoriesRecalled) GetAsOfTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AsOfTime
+	}
+	return nil
 }
 
 func (x *MemoriesRecalled) GetQueryDigest() []byte {
@@ -3470,7 +3479,7 @@ const file_muniment_v1_audit_proto_rawDesc = "" +
 	"\x06packed\x18\x05 \x01(\bR\x06packed\x124\n" +
 	"\n" +
 	"leg_scores\x18\x06 \x03(\v2\x15.muniment.v1.LegScoreR\tlegScores\x122\n" +
-	"\afactors\x18\a \x03(\v2\x18.muniment.v1.ScoreFactorR\afactors\"\xfc\x04\n" +
+	"\afactors\x18\a \x03(\v2\x18.muniment.v1.ScoreFactorR\afactors\"\xb6\x05\n" +
 	"\x10MemoriesRecalled\x12\x1b\n" +
 	"\trecall_id\x18\x01 \x01(\tR\brecallId\x127\n" +
 	"\bmemories\x18\x02 \x03(\v2\x1b.muniment.v1.RecalledMemoryR\bmemories\x12/\n" +
@@ -3487,7 +3496,9 @@ const file_muniment_v1_audit_proto_rawDesc = "" +
 	"\x0fembedding_model\x18\x0f \x01(\tR\x0eembeddingModel\x126\n" +
 	"\vnear_misses\x18\x10 \x03(\v2\x15.muniment.v1.NearMissR\n" +
 	"nearMisses\x12+\n" +
-	"\x06fusion\x18\x11 \x01(\x0e2\x13.muniment.v1.FusionR\x06fusion\x12!\n" +
+	"\x06fusion\x18\x11 \x01(\x0e2\x13.muniment.v1.FusionR\x06fusion\x128\n" +
+	"\n" +
+	"as_of_time\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\basOfTime\x12!\n" +
 	"\fquery_digest\x18\x14 \x01(\fR\vqueryDigest\"\xb2\x01\n" +
 	"\fMemoriesUsed\x12\x1b\n" +
 	"\trecall_id\x18\x01 \x01(\tR\brecallId\x12\x1d\n" +
@@ -3835,71 +3846,72 @@ var file_muniment_v1_audit_proto_depIdxs = []int32{
 	48, // 16: muniment.v1.MemoriesRecalled.degraded:type_name -> muniment.v1.Degradation
 	49, // 17: muniment.v1.MemoriesRecalled.near_misses:type_name -> muniment.v1.NearMiss
 	50, // 18: muniment.v1.MemoriesRecalled.fusion:type_name -> muniment.v1.Fusion
-	3,  // 19: muniment.v1.MemoriesUsed.outcome:type_name -> muniment.v1.UseOutcome
-	4,  // 20: muniment.v1.Administered.act:type_name -> muniment.v1.AdministrativeAct
-	39, // 21: muniment.v1.Administered.source_types:type_name -> muniment.v1.SourceType
-	40, // 22: muniment.v1.Administered.max_trust:type_name -> muniment.v1.TrustLevel
-	51, // 23: muniment.v1.Administered.expire_time:type_name -> google.protobuf.Timestamp
-	52, // 24: muniment.v1.ConversationIngested.state:type_name -> muniment.v1.IngestState
-	6,  // 25: muniment.v1.ConversationIngested.items:type_name -> muniment.v1.WrittenMemory
-	53, // 26: muniment.v1.ConversationIngested.extractor:type_name -> muniment.v1.Extractor
-	54, // 27: muniment.v1.ConversationIngested.fallback:type_name -> muniment.v1.ExtractionFallback
-	55, // 28: muniment.v1.CorrectedMemory.state:type_name -> muniment.v1.MemoryState
-	19, // 29: muniment.v1.MemoriesCorrected.memories:type_name -> muniment.v1.CorrectedMemory
-	56, // 30: muniment.v1.ReviewDecided.decision:type_name -> muniment.v1.ReviewDecision
-	40, // 31: muniment.v1.ReviewDecided.trust:type_name -> muniment.v1.TrustLevel
-	57, // 32: muniment.v1.ConsentChanged.level:type_name -> muniment.v1.ConsentLevel
-	38, // 33: muniment.v1.ConsentChanged.necessary_kinds:type_name -> muniment.v1.MemoryKind
-	51, // 34: muniment.v1.AuditEvent.event_time:type_name -> google.protobuf.Timestamp
-	0,  // 35: muniment.v1.AuditEvent.action:type_name -> muniment.v1.AuditAction
-	1,  // 36: muniment.v1.AuditEvent.outcome:type_name -> muniment.v1.AuditOutcome
-	58, // 37: muniment.v1.AuditEvent.reason:type_name -> muniment.v1.ErrorReason
-	5,  // 38: muniment.v1.AuditEvent.actor:type_name -> muniment.v1.Actor
-	59, // 39: muniment.v1.AuditEvent.scope:type_name -> muniment.v1.Scope
-	7,  // 40: muniment.v1.AuditEvent.memory_written:type_name -> muniment.v1.MemoryWritten
-	8,  // 41: muniment.v1.AuditEvent.memory_superseded:type_name -> muniment.v1.MemorySuperseded
-	9,  // 42: muniment.v1.AuditEvent.memory_erased:type_name -> muniment.v1.MemoryErased
-	11, // 43: muniment.v1.AuditEvent.memories_recalled:type_name -> muniment.v1.MemoriesRecalled
-	12, // 44: muniment.v1.AuditEvent.memories_used:type_name -> muniment.v1.MemoriesUsed
-	13, // 45: muniment.v1.AuditEvent.memories_read:type_name -> muniment.v1.MemoriesRead
-	14, // 46: muniment.v1.AuditEvent.access_denied:type_name -> muniment.v1.AccessDenied
-	15, // 47: muniment.v1.AuditEvent.integrity_violation:type_name -> muniment.v1.IntegrityViolation
-	16, // 48: muniment.v1.AuditEvent.restore_declared:type_name -> muniment.v1.RestoreDeclared
-	17, // 49: muniment.v1.AuditEvent.administered:type_name -> muniment.v1.Administered
-	18, // 50: muniment.v1.AuditEvent.conversation_ingested:type_name -> muniment.v1.ConversationIngested
-	20, // 51: muniment.v1.AuditEvent.memories_corrected:type_name -> muniment.v1.MemoriesCorrected
-	21, // 52: muniment.v1.AuditEvent.review_decided:type_name -> muniment.v1.ReviewDecided
-	22, // 53: muniment.v1.AuditEvent.consent_changed:type_name -> muniment.v1.ConsentChanged
-	59, // 54: muniment.v1.AuditFilter.scope:type_name -> muniment.v1.Scope
-	0,  // 55: muniment.v1.AuditFilter.actions:type_name -> muniment.v1.AuditAction
-	1,  // 56: muniment.v1.AuditFilter.outcomes:type_name -> muniment.v1.AuditOutcome
-	39, // 57: muniment.v1.AuditFilter.source_types:type_name -> muniment.v1.SourceType
-	60, // 58: muniment.v1.AuditFilter.event_time:type_name -> muniment.v1.TimeRange
-	51, // 59: muniment.v1.UseReport.report_time:type_name -> google.protobuf.Timestamp
-	5,  // 60: muniment.v1.UseReport.actor:type_name -> muniment.v1.Actor
-	12, // 61: muniment.v1.UseReport.used:type_name -> muniment.v1.MemoriesUsed
-	51, // 62: muniment.v1.RecallReceipt.recall_time:type_name -> google.protobuf.Timestamp
-	5,  // 63: muniment.v1.RecallReceipt.actor:type_name -> muniment.v1.Actor
-	59, // 64: muniment.v1.RecallReceipt.scope:type_name -> muniment.v1.Scope
-	11, // 65: muniment.v1.RecallReceipt.recalled:type_name -> muniment.v1.MemoriesRecalled
-	25, // 66: muniment.v1.RecallReceipt.uses:type_name -> muniment.v1.UseReport
-	51, // 67: muniment.v1.AuditCheckpoint.create_time:type_name -> google.protobuf.Timestamp
-	28, // 68: muniment.v1.ExportHeader.signing_keys:type_name -> muniment.v1.SigningKey
-	30, // 69: muniment.v1.ExportedEvents.events:type_name -> muniment.v1.ExportedEvent
-	26, // 70: muniment.v1.GetRecallResponse.receipt:type_name -> muniment.v1.RecallReceipt
-	29, // 71: muniment.v1.ExportAuditResponse.header:type_name -> muniment.v1.ExportHeader
-	31, // 72: muniment.v1.ExportAuditResponse.events:type_name -> muniment.v1.ExportedEvents
-	27, // 73: muniment.v1.ExportAuditResponse.checkpoint:type_name -> muniment.v1.AuditCheckpoint
-	32, // 74: muniment.v1.ExportAuditResponse.trailer:type_name -> muniment.v1.ExportTrailer
-	33, // 75: muniment.v1.AuditService.GetRecall:input_type -> muniment.v1.GetRecallRequest
-	35, // 76: muniment.v1.AuditService.ExportAudit:input_type -> muniment.v1.ExportAuditRequest
-	34, // 77: muniment.v1.AuditService.GetRecall:output_type -> muniment.v1.GetRecallResponse
-	36, // 78: muniment.v1.AuditService.ExportAudit:output_type -> muniment.v1.ExportAuditResponse
-	77, // [77:79] is the sub-list for method output_type
-	75, // [75:77] is the sub-list for method input_type
-	75, // [75:75] is the sub-list for extension type_name
-	75, // [75:75] is the sub-list for extension extendee
-	0,  // [0:75] is the sub-list for field type_name
+	51, // 19: muniment.v1.MemoriesRecalled.as_of_time:type_name -> google.protobuf.Timestamp
+	3,  // 20: muniment.v1.MemoriesUsed.outcome:type_name -> muniment.v1.UseOutcome
+	4,  // 21: muniment.v1.Administered.act:type_name -> muniment.v1.AdministrativeAct
+	39, // 22: muniment.v1.Administered.source_types:type_name -> muniment.v1.SourceType
+	40, // 23: muniment.v1.Administered.max_trust:type_name -> muniment.v1.TrustLevel
+	51, // 24: muniment.v1.Administered.expire_time:type_name -> google.protobuf.Timestamp
+	52, // 25: muniment.v1.ConversationIngested.state:type_name -> muniment.v1.IngestState
+	6,  // 26: muniment.v1.ConversationIngested.items:type_name -> muniment.v1.WrittenMemory
+	53, // 27: muniment.v1.ConversationIngested.extractor:type_name -> muniment.v1.Extractor
+	54, // 28: muniment.v1.ConversationIngested.fallback:type_name -> muniment.v1.ExtractionFallback
+	55, // 29: muniment.v1.CorrectedMemory.state:type_name -> muniment.v1.MemoryState
+	19, // 30: muniment.v1.MemoriesCorrected.memories:type_name -> muniment.v1.CorrectedMemory
+	56, // 31: muniment.v1.ReviewDecided.decision:type_name -> muniment.v1.ReviewDecision
+	40, // 32: muniment.v1.ReviewDecided.trust:type_name -> muniment.v1.TrustLevel
+	57, // 33: muniment.v1.ConsentChanged.level:type_name -> muniment.v1.ConsentLevel
+	38, // 34: muniment.v1.ConsentChanged.necessary_kinds:type_name -> muniment.v1.MemoryKind
+	51, // 35: muniment.v1.AuditEvent.event_time:type_name -> google.protobuf.Timestamp
+	0,  // 36: muniment.v1.AuditEvent.action:type_name -> muniment.v1.AuditAction
+	1,  // 37: muniment.v1.AuditEvent.outcome:type_name -> muniment.v1.AuditOutcome
+	58, // 38: muniment.v1.AuditEvent.reason:type_name -> muniment.v1.ErrorReason
+	5,  // 39: muniment.v1.AuditEvent.actor:type_name -> muniment.v1.Actor
+	59, // 40: muniment.v1.AuditEvent.scope:type_name -> muniment.v1.Scope
+	7,  // 41: muniment.v1.AuditEvent.memory_written:type_name -> muniment.v1.MemoryWritten
+	8,  // 42: muniment.v1.AuditEvent.memory_superseded:type_name -> muniment.v1.MemorySuperseded
+	9,  // 43: muniment.v1.AuditEvent.memory_erased:type_name -> muniment.v1.MemoryErased
+	11, // 44: muniment.v1.AuditEvent.memories_recalled:type_name -> muniment.v1.MemoriesRecalled
+	12, // 45: muniment.v1.AuditEvent.memories_used:type_name -> muniment.v1.MemoriesUsed
+	13, // 46: muniment.v1.AuditEvent.memories_read:type_name -> muniment.v1.MemoriesRead
+	14, // 47: muniment.v1.AuditEvent.access_denied:type_name -> muniment.v1.AccessDenied
+	15, // 48: muniment.v1.AuditEvent.integrity_violation:type_name -> muniment.v1.IntegrityViolation
+	16, // 49: muniment.v1.AuditEvent.restore_declared:type_name -> muniment.v1.RestoreDeclared
+	17, // 50: muniment.v1.AuditEvent.administered:type_name -> muniment.v1.Administered
+	18, // 51: muniment.v1.AuditEvent.conversation_ingested:type_name -> muniment.v1.ConversationIngested
+	20, // 52: muniment.v1.AuditEvent.memories_corrected:type_name -> muniment.v1.MemoriesCorrected
+	21, // 53: muniment.v1.AuditEvent.review_decided:type_name -> muniment.v1.ReviewDecided
+	22, // 54: muniment.v1.AuditEvent.consent_changed:type_name -> muniment.v1.ConsentChanged
+	59, // 55: muniment.v1.AuditFilter.scope:type_name -> muniment.v1.Scope
+	0,  // 56: muniment.v1.AuditFilter.actions:type_name -> muniment.v1.AuditAction
+	1,  // 57: muniment.v1.AuditFilter.outcomes:type_name -> muniment.v1.AuditOutcome
+	39, // 58: muniment.v1.AuditFilter.source_types:type_name -> muniment.v1.SourceType
+	60, // 59: muniment.v1.AuditFilter.event_time:type_name -> muniment.v1.TimeRange
+	51, // 60: muniment.v1.UseReport.report_time:type_name -> google.protobuf.Timestamp
+	5,  // 61: muniment.v1.UseReport.actor:type_name -> muniment.v1.Actor
+	12, // 62: muniment.v1.UseReport.used:type_name -> muniment.v1.MemoriesUsed
+	51, // 63: muniment.v1.RecallReceipt.recall_time:type_name -> google.protobuf.Timestamp
+	5,  // 64: muniment.v1.RecallReceipt.actor:type_name -> muniment.v1.Actor
+	59, // 65: muniment.v1.RecallReceipt.scope:type_name -> muniment.v1.Scope
+	11, // 66: muniment.v1.RecallReceipt.recalled:type_name -> muniment.v1.MemoriesRecalled
+	25, // 67: muniment.v1.RecallReceipt.uses:type_name -> muniment.v1.UseReport
+	51, // 68: muniment.v1.AuditCheckpoint.create_time:type_name -> google.protobuf.Timestamp
+	28, // 69: muniment.v1.ExportHeader.signing_keys:type_name -> muniment.v1.SigningKey
+	30, // 70: muniment.v1.ExportedEvents.events:type_name -> muniment.v1.ExportedEvent
+	26, // 71: muniment.v1.GetRecallResponse.receipt:type_name -> muniment.v1.RecallReceipt
+	29, // 72: muniment.v1.ExportAuditResponse.header:type_name -> muniment.v1.ExportHeader
+	31, // 73: muniment.v1.ExportAuditResponse.events:type_name -> muniment.v1.ExportedEvents
+	27, // 74: muniment.v1.ExportAuditResponse.checkpoint:type_name -> muniment.v1.AuditCheckpoint
+	32, // 75: muniment.v1.ExportAuditResponse.trailer:type_name -> muniment.v1.ExportTrailer
+	33, // 76: muniment.v1.AuditService.GetRecall:input_type -> muniment.v1.GetRecallRequest
+	35, // 77: muniment.v1.AuditService.ExportAudit:input_type -> muniment.v1.ExportAuditRequest
+	34, // 78: muniment.v1.AuditService.GetRecall:output_type -> muniment.v1.GetRecallResponse
+	36, // 79: muniment.v1.AuditService.ExportAudit:output_type -> muniment.v1.ExportAuditResponse
+	78, // [78:80] is the sub-list for method output_type
+	76, // [76:78] is the sub-list for method input_type
+	76, // [76:76] is the sub-list for extension type_name
+	76, // [76:76] is the sub-list for extension extendee
+	0,  // [0:76] is the sub-list for field type_name
 }
 
 func init() { file_muniment_v1_audit_proto_init() }

@@ -185,8 +185,9 @@ type RecallRequest struct {
 	// How many near misses to return with the reason why they are not in the answer, 0 to 50.
 	NearMissLimit int32 `protobuf:"varint,41,opt,name=near_miss_limit,json=nearMissLimit,proto3" json:"near_miss_limit,omitempty"`
 	// Look at what was known at this instant: memories as they stood then, in the states they had then.
-	// Erased memories do not come back. Not set: now. What was true in the world at an instant is
-	// `filter.valid_at`.
+	// Erased memories do not come back. Not set, or later than now: now. What was true in the world at an
+	// instant is `filter.valid_at`. Only the legs VECTOR and LEXICAL look at the past: they are the ones
+	// that are used when `legs` is empty, and naming another one beside this is UNIMPLEMENTED.
 	AsOfTime *timestamppb.Timestamp `protobuf:"bytes,50,opt,name=as_of_time,json=asOfTime,proto3" json:"as_of_time,omitempty"`
 	// The instant that relative times in the query ("last week") refer to. Not set: now.
 	ReferenceTime *timestamppb.Timestamp `protobuf:"bytes,51,opt,name=reference_time,json=referenceTime,proto3" json:"reference_time,omitempty"`

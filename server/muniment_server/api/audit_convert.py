@@ -211,6 +211,7 @@ def recalled(given: _Details) -> audit_pb2.MemoriesRecalled:
         tokenizer=given["tokenizer"] or "",
         embedding_model=given["embedding_model"] or "",
         query_digest=bytes.fromhex(given["query_digest"] or ""),
+        as_of_time=answers.timestamp(from_micros(given["as_of_time"])) if "as_of_time" in given else None,
     )
 
 

@@ -1,5 +1,6 @@
 """MemoryService: converts, delegates, converts back. Nothing is decided here."""
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -13,13 +14,14 @@ from muniment_server._gen.muniment.v1 import (
 from muniment_server.api import answers, audit_calls, convert, writing_answers
 from muniment_server.api.correction_calls import CorrectionCalls
 from muniment_server.api.ingest_calls import IngestCalls
+from muniment_server.application.as_of import legs_as_of
 from muniment_server.application.erase import EVERY_STATE, EraseCommand, erase, get_erasure
 from muniment_server.application.read import get_memory, list_page
 from muniment_server.application.recall import DEFAULT_LIMIT, LEGS, RecallCommand, recall
 from muniment_server.application.services import Services
 from muniment_server.application.supersede import SupersedeCommand, Superseded, supersede
 from muniment_server.application.write import WriteCommand, Written, write
-from muniment_server.domain.errors import RequestTooLarge, Unimplemented
+from muniment_server.domain.errors import RequestTooLarge
 from muniment_server.domain.model import ErasureTarget, Fusion, RetrievalLeg
 from muniment_server.identity.principal import current_call
 
@@ -70,8 +72,8 @@ class MemoryService(IngestCalls, CorrectionCalls, memory_service_pb2_grpc.Memory
         """See the contract."""
         services = self._services
         call = current_call()
-        if request.HasField("as_of_time"):
-            raise Unimplemented("as_of_time")
+        legs: Sequence[RetrievalLeg] = [RetrievalLeg(leg) for leg in request.legs]
+        as_of = convert.instant(request.as_of_time, "as_of_time") if request.HasField("as_of_time") else None
         command = RecallCommand(
             scope=convert.scope(request.scope),
             query=request.query,
@@ -84,7 +86,7 @@ class MemoryService(IngestCalls, CorrectionCalls, memory_service_pb2_grpc.Memory
             limit=request.limit if request.HasField("limit") else DEFAULT_LIMIT,
             min_score=request.min_score if request.HasField("min_score") else None,
             token_budget=request.token_budget if request.HasField("token_budget") else None,
-            legs=[RetrievalLeg(leg) for leg in request.legs] or LEGS,
+            legs=legs or LEGS if as_of is None else legs_as_of(legs),
             consistency_token=convert.consistency_token(request.consistency, request.HasField("consistency")),
             near_miss_limit=request.near_miss_limit,
             fusion=Fusion(request.fusion) if request.fusion else Fusion.SCORE,
@@ -92,6 +94,7 @@ class MemoryService(IngestCalls, CorrectionCalls, memory_service_pb2_grpc.Memory
             if request.HasField("reference_time")
             else None,
             time_zone=convert.time_zone(request.time_zone),
+            as_of=as_of,
             strong=request.HasField("consistency") and request.consistency.strong,
         )
         recalled = await recall(services, call, command)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from enum import IntEnum
+from typing import TypedDict
 from uuid import UUID
 
 from pgvector import HalfVector
@@ -49,6 +50,7 @@ from muniment_server.telemetry.spans import (
     record_offered,
 )
 
+from .as_of import find_as_of
 from .choosing import Choice, choose
 from .consenting import is_withheld
 from .consistency import await_vectors, check_token, issue_token
@@ -141,6 +143,8 @@ class RecallCommand:
     reference_time: datetime | None = None
     """What relative times of the query refer to; None: now."""
     time_zone: tzinfo = UTC
+    as_of: datetime | None = None
+    """The instant to look at, with the legs of `as_of.AS_OF_LEGS` alone; None: now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +188,20 @@ class Recalled:
     near_misses: Sequence[NearMiss] = ()
 
 
+class _LookedFor(TypedDict):
+    scope_id: UUID
+    scope_no: int
+    agent: str | None
+    session: str | None
+    restriction: MemoryFilter
+    model_no: int
+    aim: Aim
+    min_score: float
+    fetch: int
+    excluded: Sequence[UUID]
+    bound_agent: str | None
+
+
 @dataclass(slots=True)
 class _Query:
     live: LiveModel
@@ -200,6 +218,8 @@ async def recall(services: Services, context: CallContext, command: RecallComman
     scope = bind_scope(context, command.scope)
     restriction = await within_view(services, context, scope, command.restriction)
     command = replace(command, restriction=restriction, bound_agent=context.principal.agent)
+    if command.as_of is not None:
+        command = replace(command, as_of=min(command.as_of, services.clock()))
     refusal = check_text(command.query)
     if refusal is not None:
         raise InvalidRequest((FieldViolation("query", str(refusal), refusal.description),))
@@ -396,7 +416,9 @@ async def _answer(
         rows: RecallRows | None = None
         if key is not None:
             while True:
-                rows = await _find(services, work, command, scope_id, query, min_score, fetch, broken, now)
+                rows = await _find(
+                    services, work, command, key, scope_id, query, min_score, fetch, broken, now
+                )
                 if rows.key_epoch is not None and rows.key_epoch != key.epoch:
                     raise EpochChanged(scope_id, rows.key_epoch)
                 if await is_withheld(work, tenant_key, key, rows.scope, settings):
@@ -450,6 +472,7 @@ async def _answer(
                     embedding_model=query.live.model.name if query.aim.embedding is not None else None,
                     query_digest=key.query_digest(command.query).hex() if key is not None else None,
                     fusion=int(command.fusion),
+                    as_of=command.as_of,
                 )
             },
         )
@@ -460,6 +483,7 @@ async def _find(
     services: Services,
     work: UnitOfWork,
     command: RecallCommand,
+    key: ScopeKey,
     scope_id: UUID,
     query: _Query,
     min_score: float,
@@ -467,21 +491,23 @@ async def _find(
     excluded: Sequence[UUID],
     now: datetime,
 ) -> RecallRows:
-    rows = await find(
-        work,
-        scope_id=scope_id,
-        scope_no=scope_number(scope_id),
-        agent=command.scope.agent,
-        session=command.scope.session,
-        restriction=command.restriction,
-        model_no=query.live.model_no,
-        aim=query.aim,
-        min_score=min_score,
-        fetch=fetch,
-        excluded=excluded,
-        now=now,
-        bound_agent=command.bound_agent,
-    )
+    looked_for: _LookedFor = {
+        "scope_id": scope_id,
+        "scope_no": scope_number(scope_id),
+        "agent": command.scope.agent,
+        "session": command.scope.session,
+        "restriction": command.restriction,
+        "model_no": query.live.model_no,
+        "aim": query.aim,
+        "min_score": min_score,
+        "fetch": fetch,
+        "excluded": excluded,
+        "bound_agent": command.bound_agent,
+    }
+    if command.as_of is None:
+        rows = await find(work, now=now, **looked_for)
+    else:
+        rows = await find_as_of(work, key, as_of=command.as_of, **looked_for)
     for leg, scores in (
         ("vector", [one.cosine for one in rows.candidates if one.cosine is not None]),
         ("lexical", [one.bm25 for one in rows.candidates if one.bm25 is not None]),
@@ -571,7 +597,7 @@ async def _near_misses(
 ) -> Sequence[NearMiss]:
     """The best candidates that are not offered, whatever their score; asked for apart, since rarely."""
     fetch = len(choice.chosen) + len(choice.capped) + command.near_miss_limit
-    rows = await _find(services, work, command, scope_id, query, 0.0, fetch, broken, now)
+    rows = await _find(services, work, command, key, scope_id, query, 0.0, fetch, broken, now)
     offered = {candidate.revision.memory_id for candidate, _ in choice.chosen}
     capped = {candidate.revision.memory_id for candidate, _ in choice.capped}
     found = []

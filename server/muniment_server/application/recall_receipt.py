@@ -1,9 +1,10 @@
 """The recall receipt: ids, revisions, ranks, scores and reasons; of the query only a keyed digest."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from muniment_server.audit.events import to_millionths
+from muniment_server.audit.events import to_micros, to_millionths
 
 if TYPE_CHECKING:
     from muniment_server.domain.importance import Factor
@@ -45,6 +46,7 @@ def receipt(
     embedding_model: str | None,
     query_digest: str | None,
     fusion: int | None = None,
+    as_of: datetime | None = None,
 ) -> dict[str, Any]:
     """The details of the RECALL event: all that is needed to say later why these memories, and no content."""
     return {
@@ -82,7 +84,7 @@ def receipt(
         "embedding_model": embedding_model,
         "fusion": fusion,
         "query_digest": query_digest,
-    }
+    } | ({} if as_of is None else {"as_of_time": to_micros(as_of)})
 
 
 def _near_miss(one: "NearMiss") -> dict[str, Any]:

@@ -3294,6 +3294,9 @@ pub struct MemoriesRecalled {
     /// How the legs' findings became one order.
     #[prost(enumeration = "Fusion", tag = "17")]
     pub fusion: i32,
+    /// The instant that was looked at, when the request named one. Not set: the time of the recall.
+    #[prost(message, optional, tag = "18")]
+    pub as_of_time: ::core::option::Option<::prost_types::Timestamp>,
     /// A keyed digest of the query, which tells equal queries of one scope from different ones. The key
     /// is destroyed with the scope, so that the digest says nothing afterwards.
     #[prost(bytes = "vec", tag = "20")]
@@ -4476,8 +4479,9 @@ pub struct RecallRequest {
     #[prost(int32, tag = "41")]
     pub near_miss_limit: i32,
     /// Look at what was known at this instant: memories as they stood then, in the states they had then.
-    /// Erased memories do not come back. Not set: now. What was true in the world at an instant is
-    /// `filter.valid_at`.
+    /// Erased memories do not come back. Not set, or later than now: now. What was true in the world at an
+    /// instant is `filter.valid_at`. Only the legs VECTOR and LEXICAL look at the past: they are the ones
+    /// that are used when `legs` is empty, and naming another one beside this is UNIMPLEMENTED.
     #[prost(message, optional, tag = "50")]
     pub as_of_time: ::core::option::Option<::prost_types::Timestamp>,
     /// The instant that relative times in the query ("last week") refer to. Not set: now.

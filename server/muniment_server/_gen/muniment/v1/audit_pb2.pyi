@@ -214,7 +214,7 @@ class RecalledMemory(_message.Message):
     def __init__(self, memory_id: _Optional[str] = ..., revision: _Optional[int] = ..., rank: _Optional[int] = ..., score: _Optional[float] = ..., packed: bool = ..., leg_scores: _Optional[_Iterable[_Union[_recall_pb2.LegScore, _Mapping]]] = ..., factors: _Optional[_Iterable[_Union[_write_pb2.ScoreFactor, _Mapping]]] = ...) -> None: ...
 
 class MemoriesRecalled(_message.Message):
-    __slots__ = ("recall_id", "memories", "left_out", "degraded", "seal_broken_memory_ids", "no_relevant_memory", "limit", "min_score", "token_budget", "packed_tokens", "tokenizer", "embedding_model", "near_misses", "fusion", "query_digest")
+    __slots__ = ("recall_id", "memories", "left_out", "degraded", "seal_broken_memory_ids", "no_relevant_memory", "limit", "min_score", "token_budget", "packed_tokens", "tokenizer", "embedding_model", "near_misses", "fusion", "as_of_time", "query_digest")
     RECALL_ID_FIELD_NUMBER: _ClassVar[int]
     MEMORIES_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
@@ -229,6 +229,7 @@ class MemoriesRecalled(_message.Message):
     EMBEDDING_MODEL_FIELD_NUMBER: _ClassVar[int]
     NEAR_MISSES_FIELD_NUMBER: _ClassVar[int]
     FUSION_FIELD_NUMBER: _ClassVar[int]
+    AS_OF_TIME_FIELD_NUMBER: _ClassVar[int]
     QUERY_DIGEST_FIELD_NUMBER: _ClassVar[int]
     recall_id: str
     memories: _containers.RepeatedCompositeFieldContainer[RecalledMemory]
@@ -244,8 +245,9 @@ class MemoriesRecalled(_message.Message):
     embedding_model: str
     near_misses: _containers.RepeatedCompositeFieldContainer[_recall_pb2.NearMiss]
     fusion: _recall_pb2.Fusion
+    as_of_time: _timestamp_pb2.Timestamp
     query_digest: bytes
-    def __init__(self, recall_id: _Optional[str] = ..., memories: _Optional[_Iterable[_Union[RecalledMemory, _Mapping]]] = ..., left_out: _Optional[_Iterable[_Union[_recall_pb2.LeftOut, _Mapping]]] = ..., degraded: _Optional[_Iterable[_Union[_recall_pb2.Degradation, _Mapping]]] = ..., seal_broken_memory_ids: _Optional[_Iterable[str]] = ..., no_relevant_memory: bool = ..., limit: _Optional[int] = ..., min_score: _Optional[float] = ..., token_budget: _Optional[int] = ..., packed_tokens: _Optional[int] = ..., tokenizer: _Optional[str] = ..., embedding_model: _Optional[str] = ..., near_misses: _Optional[_Iterable[_Union[_recall_pb2.NearMiss, _Mapping]]] = ..., fusion: _Optional[_Union[_recall_pb2.Fusion, str]] = ..., query_digest: _Optional[bytes] = ...) -> None: ...
+    def __init__(self, recall_id: _Optional[str] = ..., memories: _Optional[_Iterable[_Union[RecalledMemory, _Mapping]]] = ..., left_out: _Optional[_Iterable[_Union[_recall_pb2.LeftOut, _Mapping]]] = ..., degraded: _Optional[_Iterable[_Union[_recall_pb2.Degradation, _Mapping]]] = ..., seal_broken_memory_ids: _Optional[_Iterable[str]] = ..., no_relevant_memory: bool = ..., limit: _Optional[int] = ..., min_score: _Optional[float] = ..., token_budget: _Optional[int] = ..., packed_tokens: _Optional[int] = ..., tokenizer: _Optional[str] = ..., embedding_model: _Optional[str] = ..., near_misses: _Optional[_Iterable[_Union[_recall_pb2.NearMiss, _Mapping]]] = ..., fusion: _Optional[_Union[_recall_pb2.Fusion, str]] = ..., as_of_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., query_digest: _Optional[bytes] = ...) -> None: ...
 
 class MemoriesUsed(_message.Message):
     __slots__ = ("recall_id", "memory_ids", "outcome", "model", "prompt_ref")

@@ -201,8 +201,9 @@ export type RecallRequest = Message<"muniment.v1.RecallRequest"> & {
 
   /**
    * Look at what was known at this instant: memories as they stood then, in the states they had then.
-   * Erased memories do not come back. Not set: now. What was true in the world at an instant is
-   * `filter.valid_at`.
+   * Erased memories do not come back. Not set, or later than now: now. What was true in the world at an
+   * instant is `filter.valid_at`. Only the legs VECTOR and LEXICAL look at the past: they are the ones
+   * that are used when `legs` is empty, and naming another one beside this is UNIMPLEMENTED.
    *
    * @generated from field: google.protobuf.Timestamp as_of_time = 50;
    */

@@ -58,6 +58,7 @@ private static final long serialVersionUID = 0L;
             dev.muniment.v1.MemoriesRecalled.class, dev.muniment.v1.MemoriesRecalled.Builder.class);
   }
 
+  private int bitField0_;
   public static final int RECALL_ID_FIELD_NUMBER = 1;
   @SuppressWarnings("serial")
   private volatile java.lang.Object recallId_ = "";
@@ -597,6 +598,44 @@ private static final long serialVersionUID = 0L;
     return result == null ? dev.muniment.v1.Fusion.UNRECOGNIZED : result;
   }
 
+  public static final int AS_OF_TIME_FIELD_NUMBER = 18;
+  private com.google.protobuf.Timestamp asOfTime_;
+  /**
+   * <pre>
+   * The instant that was looked at, when the request named one. Not set: the time of the recall.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp as_of_time = 18 [json_name = "asOfTime"];</code>
+   * @return Whether the asOfTime field is set.
+   */
+  @java.lang.Override
+  public boolean hasAsOfTime() {
+    return ((bitField0_ & 0x00000001) != 0);
+  }
+  /**
+   * <pre>
+   * The instant that was looked at, when the request named one. Not set: the time of the recall.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp as_of_time = 18 [json_name = "asOfTime"];</code>
+   * @return The asOfTime.
+   */
+  @java.lang.Override
+  public com.google.protobuf.Timestamp getAsOfTime() {
+    return asOfTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : asOfTime_;
+  }
+  /**
+   * <pre>
+   * The instant that was looked at, when the request named one. Not set: the time of the recall.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp as_of_time = 18 [json_name = "asOfTime"];</code>
+   */
+  @java.lang.Override
+  public com.google.protobuf.TimestampOrBuilder getAsOfTimeOrBuilder() {
+    return asOfTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : asOfTime_;
+  }
+
   public static final int QUERY_DIGEST_FIELD_NUMBER = 20;
   private com.google.protobuf.ByteString queryDigest_ = com.google.protobuf.ByteString.EMPTY;
   /**
@@ -669,6 +708,9 @@ private static final long serialVersionUID = 0L;
     if (fusion_ != dev.muniment.v1.Fusion.FUSION_UNSPECIFIED.getNumber()) {
       output.writeEnum(17, fusion_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      output.writeMessage(18, getAsOfTime());
+    }
     if (!queryDigest_.isEmpty()) {
       output.writeBytes(20, queryDigest_);
     }
@@ -738,6 +780,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeEnumSize(17, fusion_);
     }
+    if (((bitField0_ & 0x00000001) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(18, getAsOfTime());
+    }
     if (!queryDigest_.isEmpty()) {
       size += com.google.protobuf.CodedOutputStream
         .computeBytesSize(20, queryDigest_);
@@ -785,6 +831,11 @@ private static final long serialVersionUID = 0L;
     if (!getNearMissesList()
         .equals(other.getNearMissesList())) return false;
     if (fusion_ != other.fusion_) return false;
+    if (hasAsOfTime() != other.hasAsOfTime()) return false;
+    if (hasAsOfTime()) {
+      if (!getAsOfTime()
+          .equals(other.getAsOfTime())) return false;
+    }
     if (!getQueryDigest()
         .equals(other.getQueryDigest())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
@@ -838,6 +889,10 @@ private static final long serialVersionUID = 0L;
     }
     hash = (37 * hash) + FUSION_FIELD_NUMBER;
     hash = (53 * hash) + fusion_;
+    if (hasAsOfTime()) {
+      hash = (37 * hash) + AS_OF_TIME_FIELD_NUMBER;
+      hash = (53 * hash) + getAsOfTime().hashCode();
+    }
     hash = (37 * hash) + QUERY_DIGEST_FIELD_NUMBER;
     hash = (53 * hash) + getQueryDigest().hashCode();
     hash = (29 * hash) + getUnknownFields().hashCode();
@@ -963,13 +1018,23 @@ private static final long serialVersionUID = 0L;
 
     // Construct using dev.muniment.v1.MemoriesRecalled.newBuilder()
     private Builder() {
-
+      maybeForceBuilderInitialization();
     }
 
     private Builder(
         com.google.protobuf.GeneratedMessage.BuilderParent parent) {
       super(parent);
-
+      maybeForceBuilderInitialization();
+    }
+    private void maybeForceBuilderInitialization() {
+      if (com.google.protobuf.GeneratedMessage
+              .alwaysUseFieldBuilders) {
+        internalGetMemoriesFieldBuilder();
+        internalGetLeftOutFieldBuilder();
+        internalGetDegradedFieldBuilder();
+        internalGetNearMissesFieldBuilder();
+        internalGetAsOfTimeFieldBuilder();
+      }
     }
     @java.lang.Override
     public Builder clear() {
@@ -1014,6 +1079,11 @@ private static final long serialVersionUID = 0L;
       }
       bitField0_ = (bitField0_ & ~0x00001000);
       fusion_ = 0;
+      asOfTime_ = null;
+      if (asOfTimeBuilder_ != null) {
+        asOfTimeBuilder_.dispose();
+        asOfTimeBuilder_ = null;
+      }
       queryDigest_ = com.google.protobuf.ByteString.EMPTY;
       return this;
     }
@@ -1119,9 +1189,17 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00002000) != 0)) {
         result.fusion_ = fusion_;
       }
+      int to_bitField0_ = 0;
       if (((from_bitField0_ & 0x00004000) != 0)) {
+        result.asOfTime_ = asOfTimeBuilder_ == null
+            ? asOfTime_
+            : asOfTimeBuilder_.build();
+        to_bitField0_ |= 0x00000001;
+      }
+      if (((from_bitField0_ & 0x00008000) != 0)) {
         result.queryDigest_ = queryDigest_;
       }
+      result.bitField0_ |= to_bitField0_;
     }
 
     @java.lang.Override
@@ -1283,6 +1361,9 @@ private static final long serialVersionUID = 0L;
       if (other.fusion_ != 0) {
         setFusionValue(other.getFusionValue());
       }
+      if (other.hasAsOfTime()) {
+        mergeAsOfTime(other.getAsOfTime());
+      }
       if (!other.getQueryDigest().isEmpty()) {
         setQueryDigest(other.getQueryDigest());
       }
@@ -1415,9 +1496,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00002000;
               break;
             } // case 136
+            case 146: {
+              input.readMessage(
+                  internalGetAsOfTimeFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00004000;
+              break;
+            } // case 146
             case 162: {
               queryDigest_ = input.readBytes();
-              bitField0_ |= 0x00004000;
+              bitField0_ |= 0x00008000;
               break;
             } // case 162
             default: {
@@ -3399,6 +3487,163 @@ private static final long serialVersionUID = 0L;
       return this;
     }
 
+    private com.google.protobuf.Timestamp asOfTime_;
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> asOfTimeBuilder_;
+    /**
+     * <pre>
+     * The instant that was looked at, when the request named one. Not set: the time of the recall.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp as_of_time = 18 [json_name = "asOfTime"];</code>
+     * @return Whether the asOfTime field is set.
+     */
+    public boolean hasAsOfTime() {
+      return ((bitField0_ & 0x00004000) != 0);
+    }
+    /**
+     * <pre>
+     * The instant that was looked at, when the request named one. Not set: the time of the recall.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp as_of_time = 18 [json_name = "asOfTime"];</code>
+     * @return The asOfTime.
+     */
+    public com.google.protobuf.Timestamp getAsOfTime() {
+      if (asOfTimeBuilder_ == null) {
+        return asOfTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : asOfTime_;
+      } else {
+        return asOfTimeBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * The instant that was looked at, when the request named one. Not set: the time of the recall.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp as_of_time = 18 [json_name = "asOfTime"];</code>
+     */
+    public Builder setAsOfTime(com.google.protobuf.Timestamp value) {
+      if (asOfTimeBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        asOfTime_ = value;
+      } else {
+        asOfTimeBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The instant that was looked at, when the request named one. Not set: the time of the recall.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp as_of_time = 18 [json_name = "asOfTime"];</code>
+     */
+    public Builder setAsOfTime(
+        com.google.protobuf.Timestamp.Builder builderForValue) {
+      if (asOfTimeBuilder_ == null) {
+        asOfTime_ = builderForValue.build();
+      } else {
+        asOfTimeBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The instant that was looked at, when the request named one. Not set: the time of the recall.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp as_of_time = 18 [json_name = "asOfTime"];</code>
+     */
+    public Builder mergeAsOfTime(com.google.protobuf.Timestamp value) {
+      if (asOfTimeBuilder_ == null) {
+        if (((bitField0_ & 0x00004000) != 0) &&
+          asOfTime_ != null &&
+          asOfTime_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
+          getAsOfTimeBuilder().mergeFrom(value);
+        } else {
+          asOfTime_ = value;
+        }
+      } else {
+        asOfTimeBuilder_.mergeFrom(value);
+      }
+      if (asOfTime_ != null) {
+        bitField0_ |= 0x00004000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * The instant that was looked at, when the request named one. Not set: the time of the recall.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp as_of_time = 18 [json_name = "asOfTime"];</code>
+     */
+    public Builder clearAsOfTime() {
+      bitField0_ = (bitField0_ & ~0x00004000);
+      asOfTime_ = null;
+      if (asOfTimeBuilder_ != null) {
+        asOfTimeBuilder_.dispose();
+        asOfTimeBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * The instant that was looked at, when the request named one. Not set: the time of the recall.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp as_of_time = 18 [json_name = "asOfTime"];</code>
+     */
+    public com.google.protobuf.Timestamp.Builder getAsOfTimeBuilder() {
+      bitField0_ |= 0x00004000;
+      onChanged();
+      return internalGetAsOfTimeFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * The instant that was looked at, when the request named one. Not set: the time of the recall.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp as_of_time = 18 [json_name = "asOfTime"];</code>
+     */
+    public com.google.protobuf.TimestampOrBuilder getAsOfTimeOrBuilder() {
+      if (asOfTimeBuilder_ != null) {
+        return asOfTimeBuilder_.getMessageOrBuilder();
+      } else {
+        return asOfTime_ == null ?
+            com.google.protobuf.Timestamp.getDefaultInstance() : asOfTime_;
+      }
+    }
+    /**
+     * <pre>
+     * The instant that was looked at, when the request named one. Not set: the time of the recall.
+     * </pre>
+     *
+     * <code>.google.protobuf.Timestamp as_of_time = 18 [json_name = "asOfTime"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder> 
+        internalGetAsOfTimeFieldBuilder() {
+      if (asOfTimeBuilder_ == null) {
+        asOfTimeBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            com.google.protobuf.Timestamp, com.google.protobuf.Timestamp.Builder, com.google.protobuf.TimestampOrBuilder>(
+                getAsOfTime(),
+                getParentForChildren(),
+                isClean());
+        asOfTime_ = null;
+      }
+      return asOfTimeBuilder_;
+    }
+
     private com.google.protobuf.ByteString queryDigest_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
@@ -3426,7 +3671,7 @@ private static final long serialVersionUID = 0L;
     public Builder setQueryDigest(com.google.protobuf.ByteString value) {
       if (value == null) { throw new NullPointerException(); }
       queryDigest_ = value;
-      bitField0_ |= 0x00004000;
+      bitField0_ |= 0x00008000;
       onChanged();
       return this;
     }
@@ -3440,7 +3685,7 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearQueryDigest() {
-      bitField0_ = (bitField0_ & ~0x00004000);
+      bitField0_ = (bitField0_ & ~0x00008000);
       queryDigest_ = getDefaultInstance().getQueryDigest();
       onChanged();
       return this;

@@ -358,6 +358,33 @@ public interface MemoriesRecalledOrBuilder extends
 
   /**
    * <pre>
+   * The instant that was looked at, when the request named one. Not set: the time of the recall.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp as_of_time = 18 [json_name = "asOfTime"];</code>
+   * @return Whether the asOfTime field is set.
+   */
+  boolean hasAsOfTime();
+  /**
+   * <pre>
+   * The instant that was looked at, when the request named one. Not set: the time of the recall.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp as_of_time = 18 [json_name = "asOfTime"];</code>
+   * @return The asOfTime.
+   */
+  com.google.protobuf.Timestamp getAsOfTime();
+  /**
+   * <pre>
+   * The instant that was looked at, when the request named one. Not set: the time of the recall.
+   * </pre>
+   *
+   * <code>.google.protobuf.Timestamp as_of_time = 18 [json_name = "asOfTime"];</code>
+   */
+  com.google.protobuf.TimestampOrBuilder getAsOfTimeOrBuilder();
+
+  /**
+   * <pre>
    * A keyed digest of the query, which tells equal queries of one scope from different ones. The key
    * is destroyed with the scope, so that the digest says nothing afterwards.
    * </pre>

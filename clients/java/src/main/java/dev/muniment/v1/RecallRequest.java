@@ -487,8 +487,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Look at what was known at this instant: memories as they stood then, in the states they had then.
-   * Erased memories do not come back. Not set: now. What was true in the world at an instant is
-   * `filter.valid_at`.
+   * Erased memories do not come back. Not set, or later than now: now. What was true in the world at an
+   * instant is `filter.valid_at`. Only the legs VECTOR and LEXICAL look at the past: they are the ones
+   * that are used when `legs` is empty, and naming another one beside this is UNIMPLEMENTED.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp as_of_time = 50 [json_name = "asOfTime"];</code>
@@ -501,8 +502,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Look at what was known at this instant: memories as they stood then, in the states they had then.
-   * Erased memories do not come back. Not set: now. What was true in the world at an instant is
-   * `filter.valid_at`.
+   * Erased memories do not come back. Not set, or later than now: now. What was true in the world at an
+   * instant is `filter.valid_at`. Only the legs VECTOR and LEXICAL look at the past: they are the ones
+   * that are used when `legs` is empty, and naming another one beside this is UNIMPLEMENTED.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp as_of_time = 50 [json_name = "asOfTime"];</code>
@@ -515,8 +517,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Look at what was known at this instant: memories as they stood then, in the states they had then.
-   * Erased memories do not come back. Not set: now. What was true in the world at an instant is
-   * `filter.valid_at`.
+   * Erased memories do not come back. Not set, or later than now: now. What was true in the world at an
+   * instant is `filter.valid_at`. Only the legs VECTOR and LEXICAL look at the past: they are the ones
+   * that are used when `legs` is empty, and naming another one beside this is UNIMPLEMENTED.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp as_of_time = 50 [json_name = "asOfTime"];</code>
@@ -2704,8 +2707,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Look at what was known at this instant: memories as they stood then, in the states they had then.
-     * Erased memories do not come back. Not set: now. What was true in the world at an instant is
-     * `filter.valid_at`.
+     * Erased memories do not come back. Not set, or later than now: now. What was true in the world at an
+     * instant is `filter.valid_at`. Only the legs VECTOR and LEXICAL look at the past: they are the ones
+     * that are used when `legs` is empty, and naming another one beside this is UNIMPLEMENTED.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp as_of_time = 50 [json_name = "asOfTime"];</code>
@@ -2717,8 +2721,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Look at what was known at this instant: memories as they stood then, in the states they had then.
-     * Erased memories do not come back. Not set: now. What was true in the world at an instant is
-     * `filter.valid_at`.
+     * Erased memories do not come back. Not set, or later than now: now. What was true in the world at an
+     * instant is `filter.valid_at`. Only the legs VECTOR and LEXICAL look at the past: they are the ones
+     * that are used when `legs` is empty, and naming another one beside this is UNIMPLEMENTED.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp as_of_time = 50 [json_name = "asOfTime"];</code>
@@ -2734,8 +2739,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Look at what was known at this instant: memories as they stood then, in the states they had then.
-     * Erased memories do not come back. Not set: now. What was true in the world at an instant is
-     * `filter.valid_at`.
+     * Erased memories do not come back. Not set, or later than now: now. What was true in the world at an
+     * instant is `filter.valid_at`. Only the legs VECTOR and LEXICAL look at the past: they are the ones
+     * that are used when `legs` is empty, and naming another one beside this is UNIMPLEMENTED.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp as_of_time = 50 [json_name = "asOfTime"];</code>
@@ -2756,8 +2762,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Look at what was known at this instant: memories as they stood then, in the states they had then.
-     * Erased memories do not come back. Not set: now. What was true in the world at an instant is
-     * `filter.valid_at`.
+     * Erased memories do not come back. Not set, or later than now: now. What was true in the world at an
+     * instant is `filter.valid_at`. Only the legs VECTOR and LEXICAL look at the past: they are the ones
+     * that are used when `legs` is empty, and naming another one beside this is UNIMPLEMENTED.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp as_of_time = 50 [json_name = "asOfTime"];</code>
@@ -2776,8 +2783,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Look at what was known at this instant: memories as they stood then, in the states they had then.
-     * Erased memories do not come back. Not set: now. What was true in the world at an instant is
-     * `filter.valid_at`.
+     * Erased memories do not come back. Not set, or later than now: now. What was true in the world at an
+     * instant is `filter.valid_at`. Only the legs VECTOR and LEXICAL look at the past: they are the ones
+     * that are used when `legs` is empty, and naming another one beside this is UNIMPLEMENTED.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp as_of_time = 50 [json_name = "asOfTime"];</code>
@@ -2803,8 +2811,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Look at what was known at this instant: memories as they stood then, in the states they had then.
-     * Erased memories do not come back. Not set: now. What was true in the world at an instant is
-     * `filter.valid_at`.
+     * Erased memories do not come back. Not set, or later than now: now. What was true in the world at an
+     * instant is `filter.valid_at`. Only the legs VECTOR and LEXICAL look at the past: they are the ones
+     * that are used when `legs` is empty, and naming another one beside this is UNIMPLEMENTED.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp as_of_time = 50 [json_name = "asOfTime"];</code>
@@ -2822,8 +2831,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Look at what was known at this instant: memories as they stood then, in the states they had then.
-     * Erased memories do not come back. Not set: now. What was true in the world at an instant is
-     * `filter.valid_at`.
+     * Erased memories do not come back. Not set, or later than now: now. What was true in the world at an
+     * instant is `filter.valid_at`. Only the legs VECTOR and LEXICAL look at the past: they are the ones
+     * that are used when `legs` is empty, and naming another one beside this is UNIMPLEMENTED.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp as_of_time = 50 [json_name = "asOfTime"];</code>
@@ -2836,8 +2846,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Look at what was known at this instant: memories as they stood then, in the states they had then.
-     * Erased memories do not come back. Not set: now. What was true in the world at an instant is
-     * `filter.valid_at`.
+     * Erased memories do not come back. Not set, or later than now: now. What was true in the world at an
+     * instant is `filter.valid_at`. Only the legs VECTOR and LEXICAL look at the past: they are the ones
+     * that are used when `legs` is empty, and naming another one beside this is UNIMPLEMENTED.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp as_of_time = 50 [json_name = "asOfTime"];</code>
@@ -2853,8 +2864,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Look at what was known at this instant: memories as they stood then, in the states they had then.
-     * Erased memories do not come back. Not set: now. What was true in the world at an instant is
-     * `filter.valid_at`.
+     * Erased memories do not come back. Not set, or later than now: now. What was true in the world at an
+     * instant is `filter.valid_at`. Only the legs VECTOR and LEXICAL look at the past: they are the ones
+     * that are used when `legs` is empty, and naming another one beside this is UNIMPLEMENTED.
      * </pre>
      *
      * <code>.google.protobuf.Timestamp as_of_time = 50 [json_name = "asOfTime"];</code>

@@ -300,8 +300,9 @@ public interface RecallRequestOrBuilder extends
   /**
    * <pre>
    * Look at what was known at this instant: memories as they stood then, in the states they had then.
-   * Erased memories do not come back. Not set: now. What was true in the world at an instant is
-   * `filter.valid_at`.
+   * Erased memories do not come back. Not set, or later than now: now. What was true in the world at an
+   * instant is `filter.valid_at`. Only the legs VECTOR and LEXICAL look at the past: they are the ones
+   * that are used when `legs` is empty, and naming another one beside this is UNIMPLEMENTED.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp as_of_time = 50 [json_name = "asOfTime"];</code>
@@ -311,8 +312,9 @@ public interface RecallRequestOrBuilder extends
   /**
    * <pre>
    * Look at what was known at this instant: memories as they stood then, in the states they had then.
-   * Erased memories do not come back. Not set: now. What was true in the world at an instant is
-   * `filter.valid_at`.
+   * Erased memories do not come back. Not set, or later than now: now. What was true in the world at an
+   * instant is `filter.valid_at`. Only the legs VECTOR and LEXICAL look at the past: they are the ones
+   * that are used when `legs` is empty, and naming another one beside this is UNIMPLEMENTED.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp as_of_time = 50 [json_name = "asOfTime"];</code>
@@ -322,8 +324,9 @@ public interface RecallRequestOrBuilder extends
   /**
    * <pre>
    * Look at what was known at this instant: memories as they stood then, in the states they had then.
-   * Erased memories do not come back. Not set: now. What was true in the world at an instant is
-   * `filter.valid_at`.
+   * Erased memories do not come back. Not set, or later than now: now. What was true in the world at an
+   * instant is `filter.valid_at`. Only the legs VECTOR and LEXICAL look at the past: they are the ones
+   * that are used when `legs` is empty, and naming another one beside this is UNIMPLEMENTED.
    * </pre>
    *
    * <code>.google.protobuf.Timestamp as_of_time = 50 [json_name = "asOfTime"];</code>
