@@ -295,6 +295,12 @@ async def test_nothing_is_told_of_what_lies_out_of_a_view(shared: RunningService
     answer = await bound.recall("u1", "tea")
     counts = {(one.reason, one.count) for one in answer.left_out}
     assert counts == {(recall_pb2.LEFT_OUT_REASON_FILTERED, 3)}, "the other agent's are in no count"
+    audit = await bound.call("Audit", memory_service_pb2.AuditRequest(page_size=100))
+    assert "a2" not in {one.scope.agent for one in audit.events}
+    export = bound.call("ExportAudit", audit_pb2.ExportAuditRequest())
+    await refused(export, "PERMISSION_DENIED", "PERMISSION_DENIED")
+    whole = await caller.call("Audit", memory_service_pb2.AuditRequest(page_size=100))
+    assert "a2" in {one.scope.agent for one in whole.events}
     unseen = "NOT_FOUND", "MEMORY_NOT_FOUND"
     for method, request in (
         ("Restore", correction_pb2.RestoreRequest(memory_id=live)),

@@ -92,7 +92,8 @@ async def audit_page(
     while True:
         wanted = min(size + 1 - len(rendered), _CHUNK)
         async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
-            rows = await _read(work, services, query, scope_id, before, wanted)
+            bound = context.principal.agent
+            rows = await _read(work, services, query, scope_id, before, wanted, bound)
             events = [_opened(key, row) for row in rows]
             scopes = await read_scopes(work, {row["scope_id"] for row in rows if row["scope_id"]})
             forged = [event.event_id for event in events if event.event is None]
@@ -143,6 +144,7 @@ async def _read(
     scope_id: UUID | None,
     before: UUID | None,
     limit: int,
+    bound_agent: str | None,
 ) -> list[dict[str, Any]]:
     start, end = query.event_time.start, query.event_time.end
     not_before = None
@@ -168,6 +170,7 @@ async def _read(
         end=end,
         before=before,
         not_before=not_before,
+        bound_agent=bound_agent,
         limit=limit,
     )
 

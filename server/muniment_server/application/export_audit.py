@@ -87,10 +87,13 @@ async def export_audit(
 
     Sends what is stored, whether or not it holds: to find that out is what an export is for. The chain
     is read in short transactions, since nothing in it ever changes and a slow reader must not hold one
-    open. Raises PermissionDenied for a credential that is bound to a subject: the chain is the tenant's.
+    open. Raises PermissionDenied for a credential that is bound to a subject or an agent:
+    the chain is the tenant's.
     """
     if context.principal.subject is not None:
         raise PermissionDenied("subject")
+    if context.principal.agent is not None:
+        raise PermissionDenied("agent")
     tenant_id = context.tenant_id
     key = await services.keys.tenant(tenant_id)
     async with services.database.transaction(tenant_id, timeout=context.remaining()) as work:

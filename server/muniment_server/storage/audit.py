@@ -66,6 +66,7 @@ async def page_of_events(
     end: datetime | None,
     before: UUID | None,
     not_before: UUID | None = None,
+    bound_agent: str | None = None,
     limit: int,
 ) -> list[Row]:
     """Events, newest first, with ids below `before` and not below `not_before`; with all columns and their
@@ -86,5 +87,6 @@ async def page_of_events(
         end=end,
         before=before,
         not_before=not_before,
+        bound_agent=bound_agent,
         limit=limit,
     )

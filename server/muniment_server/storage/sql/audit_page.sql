@@ -18,6 +18,7 @@ WHERE e.tenant_id = %(tenant_id)s
               WHERE q.tenant_id = %(tenant_id)s AND %(memory_id)s::uuid = ANY(w.memory_ids))))
       AND (%(scope_id)s::uuid IS NULL OR e.scope_id = %(scope_id)s::uuid)
       AND (%(agent)s::text IS NULL OR e.agent = %(agent)s)
+      AND (%(bound_agent)s::text IS NULL OR e.agent IS NULL OR e.agent = %(bound_agent)s)
       AND (%(session)s::text IS NULL OR e.session = %(session)s)
       AND (%(recall_id)s::uuid IS NULL OR e.recall_id = %(recall_id)s::uuid)
       AND (%(trace_id)s::text IS NULL OR e.trace_id = %(trace_id)s)
