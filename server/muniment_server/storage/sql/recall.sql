@@ -9,6 +9,7 @@
 -- A term that no memory has counts in the reachable best like one that a single memory has, and in no
 -- memory's score; the share bounds how much a long text loses by its length (retrieval/bm25.py).
 -- A word that names a speaker of this scope tells who speaks, and is no word of a TURN.
+-- A part that a scope or a query does not need has a condition of no row: it is decided once, and costs nothing.
 -- Runs with enable_nestloop = off: a plan must not depend on statistics that a fresh scope does not have
 -- yet, and all joins here are of sets of the scope's size.
 WITH scoped AS MATERIALIZED (
@@ -50,6 +51,9 @@ WITH scoped AS MATERIALIZED (
 ), eligible AS MATERIALIZED (
     SELECT *, kind = 7 AS turn FROM scoped
     WHERE matching AND state = ANY(%(states)s::smallint[]) AND expired IS NOT TRUE
+), company AS (
+    SELECT EXISTS (SELECT FROM eligible WHERE turn) AS turns,
+           EXISTS (SELECT FROM eligible WHERE turn IS NOT TRUE) AS others
 ), vector_leg AS MATERIALIZED (
     -- A vector of another length or of length 0 was put there by somebody else: it is no vector.
     SELECT e.doc_no, e.content_revision,
@@ -99,8 +103,11 @@ WITH scoped AS MATERIALIZED (
     FROM postings p
     JOIN frequencies f ON f.token = p.token
 ), lexical_leg AS MATERIALIZED (
-    SELECT doc_no, sum(bm25) AS bm25, sum(bounded) AS bounded,
-           sum(bm25) FILTER (WHERE NOT speaks) AS bm25_said, sum(bounded) FILTER (WHERE NOT speaks) AS said
+    -- Two sums are for turns, two for all others.
+    SELECT doc_no, sum(bm25) FILTER (WHERE (SELECT others FROM company)) AS bm25,
+           sum(bounded) FILTER (WHERE (SELECT others FROM company)) AS bounded,
+           sum(bm25) FILTER (WHERE NOT speaks AND (SELECT turns FROM company)) AS bm25_said,
+           sum(bounded) FILTER (WHERE NOT speaks AND (SELECT turns FROM company)) AS said
     FROM contributions
     GROUP BY doc_no
 ), marked AS MATERIALIZED (
@@ -116,9 +123,8 @@ WITH scoped AS MATERIALIZED (
     GROUP BY doc_no
 ), turns AS MATERIALIZED (
     -- The sessions of conversations, in order; a sitting is a session by number.
-    SELECT e.doc_no, min(e.doc_no) OVER whole AS sitting, row_number() OVER sequence AS place,
-           lag(k.asks) OVER sequence AS replies,
-           sum(e.term_count) OVER whole::float8 AS sitting_terms,
+    SELECT e.doc_no, first_value(e.doc_no) OVER sequence AS sitting, row_number() OVER sequence AS place,
+           lag(k.asks) OVER sequence AS replies, e.term_count,
            e.term_count + 0.75::float8 * (coalesce(lag(e.term_count) OVER sequence, 0)
                                           + coalesce(lead(e.term_count) OVER sequence, 0))
                + 0.5::float8 * (coalesce(lag(e.term_count, 2) OVER sequence, 0)
@@ -129,15 +135,14 @@ WITH scoped AS MATERIALIZED (
     FROM eligible e
     LEFT JOIN vector_leg v ON v.doc_no = e.doc_no AND v.content_revision = e.content_revision
     LEFT JOIN marked k ON k.doc_no = e.doc_no
-    WHERE %(contextual)s::boolean AND e.turn AND e.origin_session IS NOT NULL
-    WINDOW whole AS (PARTITION BY e.origin_session COLLATE "C"),
-           sequence AS (PARTITION BY e.origin_session COLLATE "C" ORDER BY e.turn_number, e.doc_no)
+    WHERE %(contextual)s::boolean AND (SELECT turns FROM company) AND e.turn AND e.origin_session IS NOT NULL
+    WINDOW sequence AS (PARTITION BY e.origin_session COLLATE "C" ORDER BY e.turn_number, e.doc_no)
 ), turn_hits AS MATERIALIZED (
     SELECT t.sitting, t.place, p.token, p.tf, f.idf
     FROM postings p
     JOIN frequencies f ON f.token = p.token
     JOIN turns t ON t.doc_no = p.doc_no
-    WHERE NOT f.speaks
+    WHERE (SELECT turns FROM company) AND NOT f.speaks
 ), spread AS (
     SELECT sitting, token, idf, place, tf, unnest(ARRAY[-2, -1, 0, 1, 2]) AS step FROM turn_hits
 ), around_terms AS (
@@ -155,7 +160,7 @@ WITH scoped AS MATERIALIZED (
     JOIN turns t ON t.sitting = a.sitting AND t.place = a.place
     GROUP BY t.doc_no
 ), sittings AS MATERIALIZED (
-    SELECT sitting, min(sitting_terms) AS terms FROM turns GROUP BY sitting
+    SELECT sitting, sum(term_count)::float8 AS terms FROM turns GROUP BY sitting
 ), sitting_terms AS MATERIALIZED (
     SELECT sitting, token, sum(tf) AS tf FROM turn_hits GROUP BY sitting, token
 ), sitting_frequencies AS MATERIALIZED (
@@ -216,8 +221,8 @@ WITH scoped AS MATERIALIZED (
                greatest(0::float8, floor(e.seconds / 86400)) / coalesce((%(half_lives)s::float8[])[e.kind], 1))))
                AS recency_factor
     FROM (SELECT *, CASE WHEN isfinite(coalesce(reinforce_time, least(valid_from, create_time)))
-                         THEN extract(epoch FROM %(now)s::timestamptz
-                                      - coalesce(reinforce_time, least(valid_from, create_time)))::float8
+                         THEN date_part('epoch', %(now)s::timestamptz
+                                        - coalesce(reinforce_time, least(valid_from, create_time)))
                          ELSE 0 END AS seconds
           FROM eligible) e
     LEFT JOIN vector_leg v ON v.doc_no = e.doc_no AND v.content_revision = e.content_revision
@@ -265,22 +270,67 @@ WITH scoped AS MATERIALIZED (
           ORDER BY bm25 DESC, memory_id LIMIT %(rank_depth)s) first
 ), around_order AS (
     SELECT doc_no, row_number() OVER (ORDER BY around DESC, memory_id) AS place
-    FROM (SELECT doc_no, around, memory_id FROM weighed WHERE around > 0 AND around_weight > 0
+    FROM (SELECT doc_no, around, memory_id FROM weighed
+          WHERE (SELECT turns FROM company) AND around > 0 AND around_weight > 0
           ORDER BY around DESC, memory_id LIMIT %(rank_depth)s) first
 ), session_order AS (
     SELECT doc_no, rank() OVER (ORDER BY session_bm25 DESC) AS place
-    FROM (SELECT doc_no, session_bm25, memory_id FROM weighed WHERE session_bm25 > 0 AND session_part > 0
+    FROM (SELECT doc_no, session_bm25, memory_id FROM weighed
+          WHERE (SELECT turns FROM company) AND session_bm25 > 0 AND session_part > 0
           ORDER BY session_bm25 DESC, memory_id LIMIT %(rank_depth)s) first
 ), entity_order AS (
-    SELECT doc_no, rank() OVER (ORDER BY entity DESC) AS place FROM weighed WHERE entity_part > 0
+    SELECT doc_no, rank() OVER (ORDER BY entity DESC) AS place FROM weighed
+    WHERE EXISTS (SELECT FROM marks) AND entity_part > 0
 ), time_order AS (
-    SELECT doc_no, rank() OVER (ORDER BY named_time DESC) AS place FROM weighed WHERE time_part > 0
+    SELECT doc_no, rank() OVER (ORDER BY named_time DESC) AS place FROM weighed
+    WHERE NOT isempty(%(spans)s::tstzmultirange) AND time_part > 0
 ), slot_order AS (
     SELECT doc_no, rank() OVER (ORDER BY slot_part DESC) AS place FROM weighed WHERE slot_part > 0
-), placed AS (
-    SELECT w.*, v.place AS vector_rank, l.place AS lexical_rank, a.place AS around_rank, s.place AS session_rank,
-           e.place AS entity_rank, t.place AS time_rank, o.place AS slot_rank
+), fusion AS (
+    -- Ranks move a score only where they are what is added up.
+    SELECT doc_no, coalesce(max(part) FILTER (WHERE leg = 1), 0) + coalesce(max(part) FILTER (WHERE leg = 2), 0)
+                   + coalesce(max(part) FILTER (WHERE leg = 3), 0) + coalesce(max(part) FILTER (WHERE leg = 4), 0)
+                   + coalesce(max(part) FILTER (WHERE leg = 5), 0) + coalesce(max(part) FILTER (WHERE leg = 6), 0)
+                   + coalesce(max(part) FILTER (WHERE leg = 7), 0) AS total
+    FROM (SELECT doc_no, leg, 1 / (60::float8 + place) AS part
+          FROM (SELECT 1 AS leg, doc_no, place FROM vector_order
+                UNION ALL SELECT 2, doc_no, place FROM lexical_order
+                UNION ALL SELECT 3, doc_no, place FROM around_order
+                UNION ALL SELECT 4, doc_no, place FROM session_order
+                UNION ALL SELECT 5, doc_no, place FROM entity_order
+                UNION ALL SELECT 6, doc_no, place FROM time_order
+                UNION ALL SELECT 7, doc_no, place FROM slot_order) ranks
+          WHERE %(reciprocal)s::boolean) parts
+    GROUP BY doc_no
+), scored AS MATERIALIZED (
+    SELECT doc_no, memory_id, pinned, score,
+           (score >= %(min_score)s::float8 AND evidence >= %(min_score)s::float8
+            AND (score > 0 OR compared)) OR (%(reciprocal)s::boolean AND score > 0) AS relevant
+    FROM (
+        SELECT w.doc_no, w.memory_id, w.pinned, w.cosine IS NOT NULL AS compared,
+               CASE WHEN %(reciprocal)s::boolean THEN coalesce(f.total, 0) * 61 / %(leg_count)s::float8
+               ELSE least(1::float8, greatest(0::float8, w.factor * (w.own_weight * w.own
+                   + w.around_weight * coalesce(w.around, 0::float8)
+                   + w.session_part + w.entity_part + w.time_part + w.slot_part + w.form))) END AS score,
+               -- What speaks for the memory itself: who speaks, how long, and in which session, is no reason.
+               greatest(w.own, w.around) + %(time_evidence)s::float8 * w.time_part
+                   + %(entity_evidence)s::float8 * w.entity_part + w.slot_part
+                   - CASE WHEN w.pinned THEN %(pinned_weight)s::float8 ELSE 0 END AS evidence
+        FROM weighed w
+        LEFT JOIN fusion f ON f.doc_no = w.doc_no
+    ) s
+), best AS MATERIALIZED (
+    (SELECT doc_no, memory_id, score, true AS found FROM scored WHERE relevant
+     ORDER BY score DESC, memory_id LIMIT %(fetch)s)
+    UNION ALL
+    (SELECT doc_no, memory_id, score, false AS found FROM scored
+     WHERE pinned AND relevant IS NOT TRUE
+     ORDER BY score DESC, memory_id LIMIT %(pinned_most)s)
+), explained AS MATERIALIZED (
+    SELECT b.found, b.score, w.*, v.place AS vector_rank, l.place AS lexical_rank, a.place AS around_rank,
+           s.place AS session_rank, e.place AS entity_rank, t.place AS time_rank, o.place AS slot_rank
     FROM weighed w
+    JOIN best b ON b.memory_id = w.memory_id
     LEFT JOIN vector_order v ON v.doc_no = w.doc_no
     LEFT JOIN lexical_order l ON l.doc_no = w.doc_no
     LEFT JOIN around_order a ON a.doc_no = w.doc_no
@@ -288,31 +338,6 @@ WITH scoped AS MATERIALIZED (
     LEFT JOIN entity_order e ON e.doc_no = w.doc_no
     LEFT JOIN time_order t ON t.doc_no = w.doc_no
     LEFT JOIN slot_order o ON o.doc_no = w.doc_no
-), fused AS (
-    SELECT p.*,
-           CASE WHEN %(reciprocal)s::boolean THEN
-               (coalesce(1 / (60::float8 + vector_rank), 0) + coalesce(1 / (60::float8 + lexical_rank), 0)
-                + coalesce(1 / (60::float8 + around_rank), 0) + coalesce(1 / (60::float8 + session_rank), 0)
-                + coalesce(1 / (60::float8 + entity_rank), 0) + coalesce(1 / (60::float8 + time_rank), 0)
-                + coalesce(1 / (60::float8 + slot_rank), 0)) * 61 / %(leg_count)s::float8
-           ELSE least(1::float8, greatest(0::float8, factor * (own_weight * own
-               + around_weight * coalesce(around, 0::float8)
-               + session_part + entity_part + time_part + slot_part + form))) END AS score,
-           -- What speaks for the memory itself: who speaks, how long, and in which session, is no reason.
-           greatest(own, around) + %(time_evidence)s::float8 * time_part
-               + %(entity_evidence)s::float8 * entity_part + slot_part
-               - CASE WHEN pinned THEN %(pinned_weight)s::float8 ELSE 0 END AS evidence
-    FROM placed p
-), relevant AS MATERIALIZED (
-    SELECT f.*, count(*) OVER () AS relevant FROM fused f
-    WHERE (score >= %(min_score)s::float8 AND evidence >= %(min_score)s::float8
-           AND (score > 0 OR cosine IS NOT NULL)) OR (%(reciprocal)s::boolean AND score > 0)
-), best AS MATERIALIZED (
-    (SELECT r.*, true AS found FROM relevant r ORDER BY score DESC, memory_id LIMIT %(fetch)s)
-    UNION ALL
-    (SELECT f.*, 0 AS relevant, false AS found FROM fused f
-     WHERE f.pinned AND NOT EXISTS (SELECT FROM relevant r WHERE r.doc_no = f.doc_no)
-     ORDER BY score DESC, memory_id LIMIT %(pinned_most)s)
 ), tally AS (
     SELECT count(*) AS total,
            count(*) FILTER (WHERE counted AND NOT state = ANY(%(states)s::smallint[])) AS other_state,
@@ -323,7 +348,7 @@ WITH scoped AS MATERIALIZED (
     FROM (SELECT *, NOT %(viewed)s OR coalesce(matching, false) AS counted FROM scoped) s
 )
 SELECT t.total, t.other_state, t.expired, t.filtered,
-       (SELECT coalesce(max(relevant), 0) FROM relevant) AS relevant,
+       (SELECT count(*) FROM scored WHERE scored.relevant) AS relevant,
        r.found, r.score, r.cosine, r.relevance, r.vector_rank, r.bm25, r.lexical_share, r.lexical_rank,
        r.own, r.own_weight, r.around, r.around_weight, r.around_rank,
        r.session_bm25, r.session_part, r.session_rank, r.entity, r.entity_part, r.entity_rank,
@@ -345,7 +370,7 @@ SELECT t.total, t.other_state, t.expired, t.filtered,
               AND w.state = 2) AS waiting,
        m.*
 FROM tally t
-LEFT JOIN best r ON true
+LEFT JOIN explained r ON true
 LEFT JOIN (
     SELECT * FROM memory
     WHERE tenant_id = %(tenant_id)s AND memory_id = ANY(ARRAY(SELECT memory_id FROM best))
