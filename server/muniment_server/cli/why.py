@@ -222,7 +222,7 @@ def _receipt(receipt: "audit_pb2.RecallReceipt", scope_id: str) -> dict[str, Any
         ],
         "seal_broken_memory_ids": list(recalled.seal_broken_memory_ids),
         "uses": [_use(report) for report in receipt.uses],
-    }
+    } | ({"as_of_time": instant(recalled.as_of_time)} if recalled.HasField("as_of_time") else {})
 
 
 def _memory(one: "audit_pb2.RecalledMemory", used: bool) -> dict[str, Any]:
@@ -329,6 +329,8 @@ def _print_recall(recall: dict[str, Any]) -> None:
 
 def _in_force(recall: dict[str, Any]) -> str:
     text = f"limit {recall['limit']}, minimum score {recall['min_score']:.3f}"
+    if "as_of_time" in recall:
+        text += f", as of {time_text(recall['as_of_time'])}"
     if recall["token_budget"]:
         text += (
             f", {recall['packed_tokens']} of {recall['token_budget']} tokens packed ({recall['tokenizer']})"
