@@ -75,9 +75,9 @@ WITH changed AS MATERIALIZED (
            greatest(sum(term_count), 1)::float8 / greatest(count(*), 1)::float8 AS mean_terms
     FROM known WHERE state = 2
 ), hits AS MATERIALIZED (
-    SELECT DISTINCT k.doc_no, k.term_count::float8 AS doc_terms, t.token
-    FROM known k, unnest(k.tokens) AS t (token)
-    WHERE k.state = 2 AND t.token = ANY(%(tokens)s::bigint[])
+    SELECT DISTINCT doc_no, doc_terms, token
+    FROM (SELECT doc_no, term_count::float8 AS doc_terms, unnest(tokens) AS token FROM known WHERE state = 2) t
+    WHERE token = ANY(%(tokens)s::bigint[])
 ), frequencies AS MATERIALIZED (
     SELECT q.token,
            ln(1 + (greatest((SELECT documents FROM statistics), coalesce(d.df, 1)) - coalesce(d.df, 1)
