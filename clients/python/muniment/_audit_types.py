@@ -24,7 +24,16 @@ from muniment._enums import (
     UseOutcome,
     WriteOutcome,
 )
-from muniment._types import Degradation, ErasureCounts, LeftOut, LegScore, NearMiss, Scope, ScoreFactor
+from muniment._types import (
+    Degradation,
+    ErasureCounts,
+    GateFinding,
+    LeftOut,
+    LegScore,
+    NearMiss,
+    Scope,
+    ScoreFactor,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +58,8 @@ class WrittenMemory:
     trust: TrustLevel
     superseded_memory_id: str
     rule: str
+    findings: tuple[GateFinding, ...]
+    importance_factors: tuple[ScoreFactor, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +123,8 @@ class MemoriesRecalled:
     embedding_model: str
     near_misses: tuple[NearMiss, ...]
     fusion: Fusion
+    as_of_time: datetime | None
+    """The instant whose knowledge was asked for; None: now."""
     query_digest: bytes
 
 

@@ -145,7 +145,8 @@ def score_factor(message: write_pb2.ScoreFactor) -> ScoreFactor:
     return ScoreFactor(message.name, message.value, message.weight, message.contribution)
 
 
-def _finding(message: write_pb2.GateFinding) -> GateFinding:
+def finding(message: write_pb2.GateFinding) -> GateFinding:
+    """What a gate found."""
     return GateFinding(message.gate, message.rule, GateVerdict(message.verdict), message.count)
 
 
@@ -170,7 +171,7 @@ def write_result(message: write_pb2.WriteResult) -> WriteResult:
         possible_conflicts=tuple(map(possible_conflict, message.possible_conflicts)),
         rule=message.rule,
         explanation=message.explanation,
-        findings=tuple(map(_finding, message.findings)),
+        findings=tuple(map(finding, message.findings)),
         importance_factors=tuple(map(score_factor, message.importance_factors)),
     )
 
@@ -196,7 +197,7 @@ def superseded(message: memory_service_pb2.SupersedeResponse) -> Superseded:
         possible_conflicts=tuple(map(possible_conflict, message.possible_conflicts)),
         rule=message.rule,
         explanation=message.explanation,
-        findings=tuple(map(_finding, message.findings)),
+        findings=tuple(map(finding, message.findings)),
         importance_factors=tuple(map(score_factor, message.importance_factors)),
         consistency_token=token(message.consistency_token),
         request_id=message.request_id,

@@ -32,7 +32,16 @@ from muniment._audit_types import (
     UseReport,
     WrittenMemory,
 )
-from muniment._decode import degradation, erasure_counts, left_out, leg_score, near_miss, scope, score_factor
+from muniment._decode import (
+    degradation,
+    erasure_counts,
+    finding,
+    left_out,
+    leg_score,
+    near_miss,
+    scope,
+    score_factor,
+)
 from muniment._enums import (
     ActorKind,
     AdministrativeAct,
@@ -80,6 +89,8 @@ def _written_memory(message: audit_pb2.WrittenMemory) -> WrittenMemory:
         trust=TrustLevel(message.trust),
         superseded_memory_id=message.superseded_memory_id,
         rule=message.rule,
+        findings=tuple(map(finding, message.findings)),
+        importance_factors=tuple(map(score_factor, message.importance_factors)),
     )
 
 
@@ -110,6 +121,7 @@ def _recalled(message: audit_pb2.MemoriesRecalled) -> MemoriesRecalled:
         embedding_model=message.embedding_model,
         near_misses=tuple(map(near_miss, message.near_misses)),
         fusion=Fusion(message.fusion),
+        as_of_time=instant(message, "as_of_time"),
         query_digest=message.query_digest,
     )
 

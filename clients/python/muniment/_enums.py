@@ -163,6 +163,8 @@ class LeftOutReason(OpenEnum):
     STATE = 9
     EXPIRED = 10
     FILTERED = 11
+    TAIL = 12
+    CONSENT = 13
 
 
 class ErasureState(OpenEnum):
