@@ -21,7 +21,7 @@ VECTOR = [recall_pb2.RETRIEVAL_LEG_VECTOR]
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def shared(module_database: PostgresDatabase, multilingual: Embedder) -> AsyncIterator[RunningService]:
     """A service with the default model."""
-    async with running_service(module_database, embedder=multilingual) as running:
+    async with running_service(module_database, embedder=multilingual, embedding_patience=15.0) as running:
         yield running
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import base64
-import random
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +16,7 @@ from support.service import Caller, RunningService, error_info, item, scope, vio
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 COUNT = 1_137
+OTHERS = itertools.count(1)
 
 
 async def _pages(caller: Caller, method: str, request: Any, between: Callable[[], Any]) -> list[list[Any]]:
@@ -35,7 +36,7 @@ async def test_every_audit_event_is_seen_once_while_others_write(
     made = await record_events(shared, caller, COUNT)
 
     async def write() -> None:
-        await asyncio.gather(*(caller.write("u1", f"Fact {random.random()}") for _ in range(5)))
+        await asyncio.gather(*(caller.write("u1", f"Other {next(OTHERS)}") for _ in range(5)))
 
     pages = await _pages(caller, "Audit", memory_service_pb2.AuditRequest(page_size=100), write)
     assert [len(page) for page in pages] == [100] * 11 + [37]
@@ -57,7 +58,7 @@ async def test_every_memory_is_listed_once_while_others_write(caller: Caller, st
         made += memory_ids((await caller.write("u1", *texts)).results)
 
     async def write() -> None:
-        await caller.write("u1", *(f"Later {random.random()}" for _ in range(5)))
+        await caller.write("u1", *(f"Later {next(OTHERS)}" for _ in range(5)))
 
     request = memory_service_pb2.ListMemoriesRequest(scope=scope("u1"), page_size=100)
     pages = await _pages(caller, "ListMemories", request, write)

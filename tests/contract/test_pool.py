@@ -102,13 +102,13 @@ async def test_a_connection_that_was_ended_is_not_handed_out(shared: RunningServ
         "SELECT pid FROM pg_stat_activity"
         " WHERE datname = current_database() AND usename LIKE 'muniment%%' ORDER BY pid"
     )
-    for _ in range(5):
+    for turn in range(5):
         pids = [row["pid"] for row in shared.database.rows(ours)]
         assert pids
         shared.database.rows("SELECT pg_terminate_backend(pid) FROM unnest(%s::int[]) AS p (pid)", (pids,))
         await until(lambda gone=set(pids): not gone & {row["pid"] for row in shared.database.rows(ours)})
         assert "Likes tea" in await caller.contents("u1", "tea")
-        await caller.write("u1", f"Likes {random.random()}")
+        await caller.write("u1", f"Likes tea {turn}")
 
 
 async def test_two_hundred_recalls_on_four_connections(
