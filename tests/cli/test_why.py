@@ -87,7 +87,8 @@ async def test_why_tells_an_sre_what_stood_in_the_prompt(service: RunningService
     assert recall["sequence"] == 2
     assert [one["memory_id"] for one in recall["memories"]] == ids
     assert [one["rank"] for one in recall["memories"]] == [1, 2, 3]
-    assert {leg["leg"] for one in recall["memories"] for leg in one["legs"]} == {"vector", "lexical", "entity"}
+    legs = {leg["leg"] for one in recall["memories"] for leg in one["legs"]}
+    assert legs == {"vector", "lexical", "entity"}
     assert [one["reported_used"] for one in recall["memories"]] == [True, False, False]
     assert [one["since"]["state"] for one in recall["memories"]] == ["superseded", "erased", "unchanged"]
     assert recall["memories"][0]["since"]["by"] == successor
