@@ -355,7 +355,11 @@ def _fail_in_every_way(made: Installation) -> None:
             moved,
         )
     made.refused("DATA_LOSS", "Write", Write(scope=_subject(), items=[item_of]))
-    made.refused("UNIMPLEMENTED", "Recall", Recall(scope=_subject(), query=refused, legs=[4]))
+    past = memory_pb2.Memory().create_time
+    past.GetCurrentTime()
+    made.refused(
+        "UNIMPLEMENTED", "Recall", Recall(scope=_subject(), query=refused, as_of_time=past, legs=[4])
+    )
     made.refused(
         "INVALID_ARGUMENT", "Write", Write(scope=_subject(), items=[write_pb2.WriteItem(content=refused)])
     )
