@@ -265,14 +265,19 @@ async def _only_key(services: Services, context: CallContext, scope_id: UUID) ->
     None when there is no such scope. Raises IntegrityViolation when there is one, but not its key: then
     to answer that nothing is remembered would not be true.
     """
-    async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
-        row = (await read_scopes(work, [scope_id])).get(scope_id)
-    if row is None:
-        return None
-    key = await reading_key(services.keys, context.tenant_id, scope_id, row.key_epoch)
-    if key is None:
-        raise IntegrityViolation()
-    return key
+    looked_for: int | None = None
+    while True:
+        async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
+            row = (await read_scopes(work, [scope_id])).get(scope_id)
+        if row is None:
+            return None
+        # An erasure may have destroyed the key since the row was read: then the row says another epoch now.
+        if row.key_epoch == looked_for:
+            raise IntegrityViolation()
+        key = await reading_key(services.keys, context.tenant_id, scope_id, row.key_epoch)
+        if key is not None:
+            return key
+        looked_for = row.key_epoch
 
 
 def _trace(span: ActiveSpan, command: RecallCommand, query: _Query, answer: Recalled) -> None:
