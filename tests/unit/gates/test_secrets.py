@@ -210,6 +210,14 @@ def test_a_card_however_it_is_written(written: object) -> None:
     assert screened(text).item.content == "card [REDACTED:CARD] until 12/29"
 
 
+def test_a_fraction_is_no_card() -> None:
+    for card in CARDS:
+        for text in (f"measured 0.{card} of it", f"at 48.{card}, 2.{card[::-1]}"):
+            after = screened(text)
+            assert after.item.content == text
+            assert not after.findings
+
+
 def test_a_wrong_check_digit_is_no_number() -> None:
     for card in CARDS:
         wrong = card[:-1] + str((int(card[-1]) + 1) % 10)

@@ -30,6 +30,9 @@ _CARD_GROUPS = frozenset(
 )
 # A card begins with one of these many digits, or stands as one group.
 _FIRST_GROUPS = frozenset({*(sizes[0] for sizes in _CARD_GROUPS), *range(12, 20)})
+# One fraction in fifty would pass as a card, and a number that somebody wrote would be stored as another.
+# Whoever wants to hide a card has easier ways than to write it behind a point.
+_FRACTION = re.compile(r"[0-9]{1,3}\.[0-9]+")
 _RESIDENT_ID = re.compile(r"(?<![0-9A-Za-z])[1-8][0-9]{5}[ \-]?[0-9]{8}[ \-]?[0-9]{3}[0-9Xx](?![0-9A-Za-z])")
 _IBAN_START = re.compile(r"(?<![0-9A-Za-z])[A-Za-z]{2}[0-9]{2}(?=[ \-]?[0-9A-Za-z])")
 _PHONE = re.compile(r"(?<![0-9A-Za-z.,])(?:\+|00)?\(?[0-9](?:[\-./() ]{0,2}[0-9]){5,16}(?![0-9A-Za-z])")
@@ -84,7 +87,7 @@ def _resident_ids(text: str) -> Iterator[Span]:
 
 def _cards(text: str) -> Iterator[Span]:
     for run in _GROUPS.finditer(text):
-        if len(run[0]) < 13:
+        if len(run[0]) < 13 or _FRACTION.fullmatch(run[0]):
             continue
         groups = list(_DIGITS.finditer(run[0]))
         first = 0
