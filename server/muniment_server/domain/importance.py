@@ -61,11 +61,13 @@ _ASKED = re.compile(
     r"|记住|記住|记下|別忘|别忘|牢记|备忘|請記|请记|注意",
     re.IGNORECASE,
 )
+# What was read is not read in another way (`*+`, and the longer of two words first): there are two ways to read
+# "谢谢您好", and so as many to read thirty of them as there are numbers of thirty bits.
 _SMALL_TALK = re.compile(
-    r"[\W_]*(?:(?:ok(?:ay)?|yes|yeah|yep|no|nope|hi|hello|hey|thanks?|thank you(?: (?:so|very) much)?|thx|bye"
+    r"[\W_]*(?:(?:ok(?:ay)?|yes|yeah|yep|nope|no|hi|hello|hey|thank you(?: (?:so|very) much)?|thanks?|thx|bye"
     r"|goodbye|lol|haha+|good (?:morning|night|evening)|sure|great|cool|nice|fine|right|got it|i see|hmm+|um+"
     r"|well|please|sorry|好的?|嗯+|哦+|是的?|对的?|谢谢(?:你|您)?|謝謝|再见|再見|你好|您好|早上好|晚安|哈+"
-    r"|行|可以|没事|沒事|收到|明白了?|知道了|不客气)[\W_]*)*",
+    r"|行|可以|没事|沒事|收到|明白了?|知道了|不客气)[\W_]*)*+",
     re.IGNORECASE,
 )
 

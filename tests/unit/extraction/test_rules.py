@@ -134,6 +134,11 @@ def test_long_and_hostile_text_costs_little() -> None:
         "I will " + "x " * 140,
         ("I like" + " " * 290 + "x\n") * 27,
         ("I" + " " * 290 + "like tea\n") * 27,
+        "之前" * 140 + "好",
+        "刚" * 250 + "好",
+        "周一" * 140 + "好",
+        "11月" * 90 + "好",
+        "1月11日" * 50 + "好",
     ):
         started = datetime.now(UTC)
         extract([turn(text)])

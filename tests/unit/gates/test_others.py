@@ -1,5 +1,6 @@
 """Stuffing, form, confidence and importance."""
 
+import time
 from datetime import timedelta
 
 import pytest
@@ -98,8 +99,16 @@ def test_what_matters_more_scores_more() -> None:
     assert score(times_said=3) > score(times_said=2) > score()
     assert score("Please remember that he likes tea") > score() == score("喜欢喝茶")
     assert score("请记住他喜欢喝茶") > score()
-    assert score() > score("ok, thanks!") == score("好的，谢谢")
+    assert score() > score("ok, thanks!") == score("好的，谢谢") == score("谢谢您好") == score("嗯嗯 哈哈哈")
+    assert score("nope") == score("thank you very much") == score("thank you, thanks") == score("ok, thanks!")
     assert score(corrects=True) > score()
+
+
+@pytest.mark.parametrize("word", ["嗯", "哈", "哦", "谢谢您好", "谢谢你好", "haha ", "thank you so much "])
+def test_small_talk_takes_no_exponential_time(word: str) -> None:
+    begun = time.perf_counter()
+    importance((word * 100)[:199] + "x", MemoryKind.FACT, SourceType.USER_STATED)
+    assert time.perf_counter() - begun < 1
 
 
 def test_below_the_threshold_it_is_dropped_unless_forced() -> None:

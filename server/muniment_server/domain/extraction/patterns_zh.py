@@ -1,6 +1,10 @@
 # ruff: noqa: E501 - a pattern is read in one line
 """The rules for Chinese. Each pattern is matched at the beginning of a clause; a subject that Chinese
-leaves out is taken for the speaker only where the rest says it plainly."""
+leaves out is taken for the speaker only where the rest says it plainly.
+
+Whatever repeats without a bound can be read in one way only: with two, a text of thirty repetitions is read in
+as many ways as there are numbers of thirty bits.
+"""
 
 import re
 
@@ -60,16 +64,16 @@ RULES = (
     _rule("preference", _P, rf"{_OWN}?(?:最喜欢|最爱)的(?P<of>[\u4e00-\u9fff]{{1,4}})(?:是|叫|现在是)\S", "favorite", by_value=True),
     _rule("preference", _P, rf"我?{_DEGREE}(?:喜欢|偏爱|偏好|热爱|钟爱|爱吃|爱喝|爱看|爱听|爱玩|习惯用|习惯|更愿意|宁愿|倾向于)(?!上了?你){_THING}|我?{_DEGREE}对[\w·]{{1,12}}(?:很|非常|特别)?感兴趣|我爱(?![你您死])[\u4e00-\u9fff]"),
     # decision
-    _rule("decision", _D, r"(?:我们?|大家|团队|双方)?(?:最后|最终|已经|刚刚?|今天|一致|共同|商量后|讨论后)*(?:决定|商定|敲定|选定|拍板|说定|约定|达成一致|一致同意)(?!不了)(?:了|：|:)?\S|(?:我们?|大家)(?:最后|最终)(?:选了?|选择了?|采用|用)\S|(?:最终|最后)(?:决定|方案)(?:是|为)\S|(?:我们|那)就(?:用|选|定)\S{2,}"),
+    _rule("decision", _D, r"(?:我们?|大家|团队|双方)?(?:最后|最终|已经|刚|今天|一致|共同|商量后|讨论后)*(?:决定|商定|敲定|选定|拍板|说定|约定|达成一致|一致同意)(?!不了)(?:了|：|:)?\S|(?:我们?|大家)(?:最后|最终)(?:选了?|选择了?|采用|用)\S|(?:最终|最后)(?:决定|方案)(?:是|为)\S|(?:我们|那)就(?:用|选|定)\S{2,}"),
     # commitment
-    _rule("commitment", _E, rf"(?=.*{_TIME})(?:我们?|{_TIME}|之前|前)*(?:会(?![议员计场])|将|要|打算|计划|准备|得|必须|需要)(?![你您大])\S{{2,}}|我们?(?:保证|承诺|答应|发誓)\S|提醒我\S"
+    _rule("commitment", _E, rf"(?=.*{_TIME})(?:我们?|{_TIME}|之前|前){{0,6}}(?:会(?![议员计场])|将|要|打算|计划|准备|得|必须|需要)(?![你您大])\S{{2,}}|我们?(?:保证|承诺|答应|发誓)\S|提醒我\S"
           rf"|{_OWN}(?:面试|考试|会议|航班|婚礼|手术|截止日期|预约|体检)(?:是|在|定在|改到|安排在).*{_TIME}"),
     # correction: what was something else before
     _rule("correction", _F, r"(?:请)?把[\w·]{1,16}(?:改成|改为|换成|改到)\S|[\w·]{2,16}(?:已经|现在)?(?:改成了?|改为了?|换成了?|改到了?)\S", None),
 )  # fmt: skip
 
 STRIP = re.compile(
-    r"(?:(?:嗯+|哦+|啊|呃|那个|好的?|对了|对|是的|没错|顺便说一下|顺便说|顺便|其实|不对|不不|不是的?|更正一下|更正|纠正一下|我?说错了|"
+    r"(?:(?:嗯|哦|啊|呃|那个|好的?|对了|对|是的|没错|顺便说一下|顺便说|顺便|其实|不对|不不|不是的?|更正一下|更正|纠正一下|我?说错了|"
     r"我?搞错了|我?记错了|另外|还有|而且|但是|但|不过|所以|因为|因此|然后|记住|请记住|请注意|你知道|你要知道|告诉你|跟你说|你好|您好|"
     r"谢谢|抱歉|对不起)[\s，,、：:。!！…]*)+"
 )
