@@ -61,8 +61,8 @@ _ASKED = re.compile(
     r"|记住|記住|记下|別忘|别忘|牢记|备忘|請記|请记|注意",
     re.IGNORECASE,
 )
-# What was read is not read in another way (`*+`, and the longer of two words first): there are two ways to read
-# "谢谢您好", and so as many to read thirty of them as there are numbers of thirty bits.
+# What was read is not read in another way (`*+`, and the longer of two words first): "谢谢您好" has two
+# readings, and thirty of them as many as there are numbers of thirty bits.
 _SMALL_TALK = re.compile(
     r"[\W_]*(?:(?:ok(?:ay)?|yes|yeah|yep|nope|no|hi|hello|hey|thank you(?: (?:so|very) much)?|thanks?|thx|bye"
     r"|goodbye|lol|haha+|good (?:morning|night|evening)|sure|great|cool|nice|fine|right|got it|i see|hmm+|um+"
