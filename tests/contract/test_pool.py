@@ -10,10 +10,10 @@ import pytest
 import pytest_asyncio
 
 from contract.stored import outcome, until
-from muniment_server._gen.muniment.v1 import memory_service_pb2
+from muniment_server._gen.muniment.v1 import correction_pb2, memory_service_pb2
 from muniment_server.storage.queries import compile_statement
 from support.postgres import PostgresDatabase
-from support.service import Caller, RunningService, running_service, scope
+from support.service import Caller, RunningService, item, request_id, running_service, scope
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -63,6 +63,23 @@ async def test_one_connection_serves_two_tenants_and_leaks_nothing(
         del database.statements["broken"]
     assert cancelled
     await until(lambda: database.pool_stats().used == 0)
+
+
+async def test_no_call_waits_for_a_second_connection_while_it_holds_one(
+    shared: RunningService, caller: Caller
+) -> None:
+    write = request_id()
+    (written,) = (await caller.write("u1", "Likes tea", request_id=write)).results
+    named = {"memory_id": written.memory.memory_id}
+    for method, request in (
+        ("Supersede", memory_service_pb2.SupersedeRequest(**named, item=item("Likes coffee"))),
+        ("Restore", correction_pb2.RestoreRequest(**named)),
+        ("Retract", correction_pb2.RetractRequest(**named)),
+        ("UndoWrite", correction_pb2.UndoWriteRequest(write_request_id=write)),
+    ):
+        # Settings and views are read anew, and there is one connection.
+        shared.service.services.settings.drop_all()
+        await caller.call(method, request)
 
 
 async def test_no_setting_of_a_call_outlives_it(shared: RunningService, caller: Caller) -> None:

@@ -160,6 +160,7 @@ async def restore(services: Services, context: CallContext, command: RestoreComm
     becomes PENDING instead: a reviewer decides. Raises MemoryNotRestorable, ContentRefused (consent),
     SlotConflict, MemoryNotFound, MemoryErased, RevisionConflict; on any error nothing is changed.
     """
+    services = await services.with_policy(context.tenant_id)
     mark = RequestMark.of(
         await services.keys.tenant(context.tenant_id), command.request_id, RESTORE, command.payload
     )
@@ -324,6 +325,7 @@ async def retract(services: Services, context: CallContext, command: RetractComm
     for an end that does not lie after the start, and PermissionDenied for a memory that is trusted more
     than the credential may say, unless it wrote the memory or reviews; on any error nothing is changed.
     """
+    services = await services.with_policy(context.tenant_id)
     mark = RequestMark.of(
         await services.keys.tenant(context.tenant_id), command.request_id, RETRACT, command.payload
     )

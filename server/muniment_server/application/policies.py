@@ -100,10 +100,18 @@ def to_policy(key: TenantKey, rows: PolicyRows) -> tuple[TenantPolicy, tuple[str
     return TenantPolicy(settings, views), unusable
 
 
-class Policies:
-    """The policies of all tenants, each remembered for a few seconds. Without `read`: defaults for all."""
+_DEFAULT = TenantPolicy()
 
-    def __init__(self, read: Callable[[UUID], Awaitable[TenantPolicy]] | None = None) -> None:
+
+class Policies:
+    """The policies of all tenants, each remembered for a few seconds. Without `read`: `fixed` for all."""
+
+    def __init__(
+        self,
+        read: Callable[[UUID], Awaitable[TenantPolicy]] | None = None,
+        fixed: TenantPolicy = _DEFAULT,
+    ) -> None:
+        self._fixed = fixed
         self._cache: LookupCache[UUID, TenantPolicy] | None = None
         if read is not None:
             self._cache = LookupCache(read, ttl=_TTL, miss_ttl=0.0, size=10_000, strangers=64)
@@ -111,7 +119,7 @@ class Policies:
     async def policy(self, tenant_id: UUID) -> TenantPolicy:
         """Everything that a tenant set. Raises IntegrityViolation, and what storage and key store raise."""
         found = None if self._cache is None else await self._cache.get(tenant_id)
-        return found or _DEFAULT
+        return found or self._fixed
 
     async def of(self, tenant_id: UUID) -> TenantSettings:
         """A tenant's settings; raises as `policy`."""
@@ -130,9 +138,6 @@ class Policies:
         """Forget everything."""
         if self._cache is not None:
             self._cache.drop_all()
-
-
-_DEFAULT = TenantPolicy()
 
 
 def stored_policies(database: Database, keys: KeyRing, *, timeout: float = 5.0) -> Policies:

@@ -100,6 +100,7 @@ async def decide(services: Services, context: CallContext, command: DecideComman
     what the memory would replace is trusted more than the reviewer may say; then nothing is changed.
     """
     _check(command)
+    services = await services.with_policy(context.tenant_id)
     mark = RequestMark.of(
         await services.keys.tenant(context.tenant_id), command.request_id, METHOD, command.payload
     )

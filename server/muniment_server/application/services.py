@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -100,6 +100,14 @@ class Services:
         if self.models.current is before:
             raise EmbedderUnavailable
         return self.models.current
+
+    async def with_policy(self, tenant_id: UUID) -> "Services":
+        """For one call, with the tenant's policy read: to be called before a transaction that needs it.
+
+        To read it there takes a second connection while the first is held; as many calls as there are
+        connections would wait for one more.
+        """
+        return replace(self, settings=Policies(fixed=await self.settings.policy(tenant_id)))
 
     @property
     def embeddings(self) -> EmbeddingService:

@@ -77,6 +77,7 @@ async def supersede(
     """
     check_items([command.item], _ITEM)
     check_expiry([command.item], services.clock(), _ITEM)
+    services = await services.with_policy(context.tenant_id)
     provenance = stamp(context, command.item, 0)
     with memory_span(
         names.OP_UPDATE_MEMORY,

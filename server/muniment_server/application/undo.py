@@ -101,6 +101,7 @@ async def undo_write(services: Services, context: CallContext, command: UndoComm
     Raises WriteNotFound, and PermissionDenied when something that it stored is trusted more than the
     credential may say, unless the credential wrote it or reviews; on any error nothing is changed.
     """
+    services = await services.with_policy(context.tenant_id)
     tenant_key = await services.keys.tenant(context.tenant_id)
     mark = RequestMark.of(tenant_key, command.request_id, METHOD, command.payload)
 
