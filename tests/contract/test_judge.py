@@ -8,7 +8,8 @@ import pytest
 import pytest_asyncio
 
 from contract.stored import Stored
-from muniment_server._gen.muniment.v1 import write_pb2
+from contract.verified import findings
+from muniment_server._gen.muniment.v1 import review_pb2, write_pb2
 from support.chat_endpoint import ChatEndpoint, chat_endpoint
 from support.policies import set_policy
 from support.postgres import PostgresDatabase
@@ -69,6 +70,39 @@ async def test_a_policy_can_send_contradictions_to_review(
     says(endpoint, "contradicts", 0.5)
     unsure = (await caller.write("u1", "The deploy is on Tuesday at noon")).results[0]
     assert unsure.outcome == write_pb2.WRITE_OUTCOME_CREATED
+
+
+@pytest.mark.parametrize("relation", ["reinforces", "refines"])
+async def test_a_policy_can_send_proposed_merges_to_review(
+    shared: RunningService, caller: Caller, stored: Stored, endpoint: ChatEndpoint, relation: str
+) -> None:
+    await set_policy(shared, caller.tenant, {"review.judge": "review"})
+    old = (await caller.write("u1", OLD)).results[0].memory.memory_id
+    says(endpoint, relation, 0.95)
+    result = (await caller.write("u1", NEW)).results[0]
+    assert (result.outcome, result.rule) == (write_pb2.WRITE_OUTCOME_PENDING_REVIEW, "JUDGED_SAME")
+    assert result.explanation
+    new = result.memory.memory_id
+    assert stored.live() == {old}
+    waiting = await caller.call("ListReviews", review_pb2.ListReviewsRequest())
+    assert [(one.memory.memory_id, one.would_supersede_memory_id) for one in waiting.reviews] == [(new, old)]
+
+    approve = review_pb2.DecideReviewRequest(memory_id=new, decision=review_pb2.REVIEW_DECISION_APPROVE)
+    decided = await caller.call("DecideReview", approve)
+    assert decided.superseded_memory_id == old
+    assert stored.live() == {new}
+    assert await findings(shared, caller.tenant) == []
+
+
+async def test_what_says_the_same_elsewhere_is_not_proposed_to_be_replaced(
+    shared: RunningService, caller: Caller, stored: Stored, endpoint: ChatEndpoint
+) -> None:
+    await set_policy(shared, caller.tenant, {"review.judge": "review"})
+    says(endpoint, "reinforces", 0.95)
+    await caller.write("u1", OLD)
+    result = (await caller.write("u1", NEW, session="s-1")).results[0]
+    assert result.outcome == write_pb2.WRITE_OUTCOME_CREATED
+    assert len(stored.live()) == 2
 
 
 async def test_a_policy_can_do_without(

@@ -39,6 +39,7 @@ _EXPLANATIONS = {
     "LOOK_ALIKE_LETTERS": "The text mixes letters that look alike, so a person decides.",
     "REPEATED_WORDS": "The text repeats its words as if to be found for every question, so a person decides.",
     "JUDGED_CONTRADICTION": "A judge finds that it contradicts what is stored, so a person decides.",
+    "JUDGED_SAME": "A judge finds that it says what is stored already, so a person decides which stays.",
     "LOW_CONFIDENCE": "Whoever wrote it is not sure of it, so it waits for review.",
     "SOURCE_NEEDS_REVIEW": "The word of this kind of source waits for review.",
     "IMPORTANCE_BELOW_THRESHOLD": "It was not important enough for this tenant; it can be forced.",

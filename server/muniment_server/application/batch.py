@@ -107,10 +107,12 @@ async def gathered(
     made = await item_vectors(services, context, [one.item for one in kept])
     near = await Near.of(services, context, scope, scope_id, settings.review.conflicts)
     if services.judge is not None and settings.review.judge != "off":
-        said = await judged(services, context, near, kept, lambda key: prepare(key, kept, analysed, made))
+        said, merges = await judged(
+            services, context, near, kept, lambda key: prepare(key, kept, analysed, made)
+        )
         near = replace(near, judged=said)
         if settings.review.judge == "review":
-            screened, kept = reviewed(screened, said), reviewed(kept, said)
+            screened, kept = reviewed(screened, said, merges), reviewed(kept, said, merges)
     return Batch(
         services, context, scope, scope_id, tenant_key, settings, screened, kept, analysed, made, near
     )

@@ -51,6 +51,8 @@ class Candidate:
     memory_id: UUID
     cosine: float
     text: str
+    alike: bool = False
+    """Of the same kind, slot and narrowing as the item: one of them can take the other's place."""
 
     def order(self) -> tuple[float, UUID]:
         """Nearest first."""
@@ -179,7 +181,13 @@ class Near:
         if revision.state is not MemoryState.ACTIVE or not is_genuine(key, tenant_id, revision):
             return None
         try:
-            return Candidate(revision.memory_id, cosine, open_content(key, revision).text)
+            return Candidate(
+                revision.memory_id,
+                cosine,
+                open_content(key, revision).text,
+                alike=(revision.kind, revision.slot, revision.agent, revision.session)
+                == (one.item.kind, one.item.slot, self.scope.agent, self.scope.session),
+            )
         except (CiphertextInvalid, ValueError):
             return None
 

@@ -1,11 +1,12 @@
 """Has near memories judged before a write takes its lock, where a judge is configured.
 
 The judge proposes. What its word does is the tenant's policy `review.judge`: nothing, a proposal in the
-answer, or a review of what it says contradicts a live memory. It never merges, replaces or drops.
+answer, or a review of what it says contradicts a live memory or says the same as one. It never merges,
+replaces or drops; a reviewer who approves what says the same puts it in the other's place.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 from uuid import UUID
@@ -24,69 +25,87 @@ from .services import Services
 
 GATE = "judge"
 CONTRADICTION = "JUDGED_CONTRADICTION"
+MERGE = "JUDGED_SAME"
 SURE = 0.8
-"""From this confidence on, a contradiction goes to review where the policy wants that."""
+"""From this confidence on, a judgement goes to review where the policy wants that."""
 _SHARE = 0.4
 """Of the time that a call has left, what it may spend on the judge."""
 
 Prepare: TypeAlias = Callable[[ScopeKey], Sequence[Prepared]]
+
+Merges: TypeAlias = Mapping[str, UUID]
+"""Texts that say the same as a live memory whose place they could take, and that memory."""
 
 _log = logging.getLogger(__name__)
 
 
 async def judged(
     services: Services, context: CallContext, near: Near, kept: Sequence[Screened], prepare: Prepare
-) -> Judged:
+) -> tuple[Judged, Merges]:
     """What the judge says of the kept items and what is near to them; empty when it has nothing to say."""
     judge = services.judge
     if judge is None or not kept:
-        return {}
+        return {}, {}
     key = await writing_key(services.keys, context.tenant_id, near.scope_id, None)
     prepared = prepare(key)
     requests = near.requests(prepared)
     if not requests:
-        return {}
+        return {}, {}
     async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
         rows = await work.fetch_together(*requests)
     texts = [one.item.indexed for one in kept]
     own = [one.item.memory_id for one in prepared]
-    pairs: list[tuple[str, UUID, str]] = [
-        (text, other.memory_id, other.text)
+    pairs = [
+        (text, other)
         for text, others in zip(
             texts, near.candidates(key, context.tenant_id, prepared, texts, rows, own, ()), strict=True
         )
         for other in others
     ]
     if not pairs:
-        return {}
+        return {}, {}
     patience = min(services.judge_patience, context.remaining() * _SHARE)
     try:
-        answers = await judge.judge([(new, old) for new, _, old in pairs], patience)
+        answers = await judge.judge([(text, other.text) for text, other in pairs], patience)
     except JudgeFailed as error:
         _log.warning("the judge did not help: %s", error)
-        return {}
-    return {
-        (new, memory_id): answer
-        for (new, memory_id, _), answer in zip(pairs, answers, strict=True)
-        if answer is not None
-    }
+        return {}, {}
+    said: dict[tuple[str, UUID], Judgement] = {}
+    merges: dict[str, UUID] = {}
+    for (text, other), answer in zip(pairs, answers, strict=True):
+        if answer is None:
+            continue
+        said[text, other.memory_id] = answer
+        if other.alike and is_same(answer):
+            # The nearest comes first.
+            merges.setdefault(text, other.memory_id)
+    return said, merges
 
 
-def reviewed(screened: Sequence[Screened], said: Judged) -> list[Screened]:
-    """The items, those that a sure judge finds to contradict a live memory waiting for review."""
+def reviewed(screened: Sequence[Screened], said: Judged, merges: Merges) -> list[Screened]:
+    """The items; those wait for review that a sure judge finds to contradict a live memory, or to say what
+    one says."""
     against = {text for (text, _), answer in said.items() if contradicts(answer)}
-    return [
-        replace(
-            one,
-            verdict=Verdict.REVIEW,
-            gate=GATE,
-            rule=CONTRADICTION,
-            findings=(*one.findings, Finding(GATE, CONTRADICTION, Verdict.REVIEW)),
-        )
-        if one.item.indexed in against and one.verdict < Verdict.REVIEW
-        else one
-        for one in screened
-    ]
+    return [_held(one, one.item.indexed in against, merges.get(one.item.indexed)) for one in screened]
+
+
+def _held(one: Screened, contradicted: bool, same_as: UUID | None) -> Screened:
+    if one.verdict >= Verdict.REVIEW or not (contradicted or same_as):
+        return one
+    rule = CONTRADICTION if contradicted else MERGE
+    return replace(
+        one,
+        verdict=Verdict.REVIEW,
+        gate=GATE,
+        rule=rule,
+        findings=(*one.findings, Finding(GATE, rule, Verdict.REVIEW)),
+        in_place_of=None if contradicted else same_as,
+    )
+
+
+def is_same(answer: Judgement) -> bool:
+    """Whether a judge is sure that the new statement says what the other one says, or more of it."""
+    return answer.relation in (Relation.REINFORCES, Relation.REFINES) and answer.confidence >= SURE
 
 
 def contradicts(answer: Judgement) -> bool:

@@ -130,6 +130,7 @@ def prepare(
                     state=one.state,
                     rule=one.rule or None,
                     redacted=one.redacted,
+                    in_place_of=one.in_place_of,
                 ),
                 vector,
             )

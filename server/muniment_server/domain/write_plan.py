@@ -57,6 +57,8 @@ class PreparedItem:
     rule: str | None = None
     """The rule that holds it there, or that redacted it."""
     redacted: bool = False
+    in_place_of: UUID | None = None
+    """The memory that it is proposed to replace, for one that waits."""
 
     def expiry(self, now: datetime) -> datetime | None:
         """When a memory that is recorded now expires; an instant beyond the calendar is its last one."""
@@ -131,7 +133,7 @@ class WritePlan:
         holder = self._slot_holder(item)
         if holder is not None:
             return self._replace(holder, item)
-        self._create(item, item.state, None)
+        self._create(item, item.state, item.in_place_of)
         if item.state is not MemoryState.ACTIVE:
             self.waiting[item.memory_id] = item.rule or ""
             return Decision(_HELD[item.state], item.memory_id, rule=item.rule)

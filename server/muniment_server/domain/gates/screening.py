@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from muniment_server.domain.importance import Factor, importance
 from muniment_server.domain.model import MemoryState, NewMemory, Provenance
@@ -29,7 +30,8 @@ class Screened:
     indexed: the text that vector and index are made of; other than the content where something may be
     stored but not indexed.
     verdict, rule: the severest verdict and the rule that gave it; the rule is empty for PASS.
-    refused: the field of the item that a REJECT is about.
+    refused: the field of the item that a REJECT is about. in_place_of: the memory that it would replace if a
+    reviewer approves it.
     """
 
     item: NewMemory
@@ -41,6 +43,7 @@ class Screened:
     findings: tuple[Finding, ...] = ()
     factors: tuple[Factor, ...] = ()
     refused: str = ""
+    in_place_of: UUID | None = None
 
     @property
     def state(self) -> MemoryState:
