@@ -20,10 +20,10 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
 import psycopg
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -97,6 +97,13 @@ class Story:
 
     def muniment(self, *arguments: str, who: str = "") -> subprocess.CompletedProcess[str]:
         """Run the command `muniment`: as an operator of the machine, or with the key of `who`."""
+        (done,) = self.muniment_all([arguments], who)
+        return done
+
+    def muniment_all(
+        self, commands: Sequence[Sequence[str]], who: str = ""
+    ) -> list[subprocess.CompletedProcess[str]]:
+        """Several of them side by side, since most of each is the start of Python."""
         environment = self.environment()
         if who:
             environment |= {
@@ -104,14 +111,21 @@ class Story:
                 "MUNIMENT_TENANT": who.partition("-")[0],
                 "MUNIMENT_API_KEY": self.keys[who],
             }
-        return subprocess.run(
-            [PROGRAM, *arguments], capture_output=True, text=True, env=environment, check=False
-        )
-
-    def muniment_all(self, commands: Sequence[Sequence[str]]) -> list[subprocess.CompletedProcess[str]]:
-        """Several of them side by side, since most of each is the start of Python."""
-        with ThreadPoolExecutor() as pool:
-            return list(pool.map(lambda arguments: self.muniment(*arguments), commands))
+        started = [
+            subprocess.Popen(
+                [PROGRAM, *arguments],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environment,
+            )
+            for arguments in commands
+        ]
+        return [
+            subprocess.CompletedProcess(process.args, process.wait(), said, complained)
+            for process in started
+            for said, complained in [process.communicate()]
+        ]
 
     def environment(self) -> dict[str, str]:
         """The environment of the service and of operators' commands."""
@@ -502,7 +516,18 @@ def _stop(story: Story) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+    _stop_commands()
     _stop_database(story.home)
+
+
+def _stop_commands() -> None:
+    """A command that Ctrl-C left running would start the database anew."""
+    left = psutil.Process().children(recursive=True)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for process in left:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
+        _, left = psutil.wait_procs(left, timeout=10)
 
 
 def _stop_database(home: Path) -> None:
