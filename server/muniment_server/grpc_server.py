@@ -22,6 +22,8 @@ _log = logging.getLogger("muniment.server")
 Result = TypeVar("Result")
 
 MAX_MESSAGE_BYTES: Final = 4 * 1024 * 1024
+MIN_PING_SECONDS: Final = 10.0
+"""Clients may ping this often, also without a call. docs/platform-team.md tells it."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _HEALTH_SERVICE: Final = "grpc.health.v1.Health"
 
@@ -30,8 +32,7 @@ OPTIONS: Final[tuple[tuple[str, int], ...]] = (
     # limit instead of the transport's own error, which carries no details.
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES + 1024 * 1024),
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
-    # Clients may ping every 30 s, also without a call; the default of 5 min answers with GOAWAY.
-    ("grpc.http2.min_ping_interval_without_data_ms", 30_000),
+    # With the interval of `min_ping_seconds`; without it, an idle client may ping every two hours.
     ("grpc.keepalive_permit_without_calls", 1),
     # Connections end after a while, so that clients spread anew over the servers there are then.
     ("grpc.max_connection_age_ms", 30 * 60_000),
@@ -68,7 +69,8 @@ class GrpcServer:
     """One grpc.aio server with health and reflection.
 
     register: adds the servicers. services: their full names. listen: `host:port`, port 0 for any;
-    `port` tells the one chosen. Must be made, started and stopped in one running event loop.
+    `port` tells the one chosen. min_ping_seconds: a client that pings more often for a while is sent away
+    (GOAWAY, too many pings). Must be made, started and stopped in one running event loop.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class GrpcServer:
         max_concurrent_rpcs: int | None = 2000,
         drain_delay: float = 1.0,
         grace: float = 15.0,
+        min_ping_seconds: float = MIN_PING_SECONDS,
     ) -> None:
         self.port = 0
         self.health = health
@@ -99,7 +102,12 @@ class GrpcServer:
         self._server = grpc.aio.server(
             interceptors=list(interceptors),
             # Without it two servers would share a port unnoticed.
-            options=(*OPTIONS, ("grpc.so_reuseport", int(reuse_port))),
+            options=(
+                *OPTIONS,
+                # The default of 5 min sends away clients with the keepalive that proxies need.
+                ("grpc.http2.min_ping_interval_without_data_ms", round(min_ping_seconds * 1000)),
+                ("grpc.so_reuseport", int(reuse_port)),
+            ),
             maximum_concurrent_rpcs=max_concurrent_rpcs,
         )
         register(self._server)

@@ -2,8 +2,10 @@
 
 import asyncio
 import datetime
+import inspect
 import ipaddress
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,7 +24,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 
-from muniment_server.grpc_server import GrpcServer, ServerError, TlsFiles, run
+from muniment_server.grpc_server import MIN_PING_SECONDS, GrpcServer, ServerError, TlsFiles, run
 from muniment_server.health import Health, ReadinessCheck
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
@@ -280,6 +282,56 @@ async def test_messages_up_to_four_mebibytes_pass_both_ways() -> None:
     await server.stop()
 
 
+# --- keepalive ----------------------------------------------------------------------------------
+
+
+async def is_kept(least: float, pings: int) -> bool:
+    """Whether a server that allows a ping every `least` seconds keeps a client that sends so many of them.
+
+    The client is gRPC's own and pings every second, the most that it ever does, while no call runs.
+    """
+    options = (
+        ("grpc.keepalive_time_ms", 1000),
+        ("grpc.keepalive_timeout_ms", 10_000),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.http2.max_pings_without_data", 0),
+        ("grpc.use_local_subchannel_pool", 1),
+    )
+    server = make(min_ping_seconds=least)
+    await server.start()
+    try:
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}", options) as opened:
+            await asyncio.wait_for(opened.channel_ready(), 10)
+            try:
+                async with asyncio.timeout(pings + 0.5):
+                    await opened.wait_for_state_change(grpc.ChannelConnectivity.READY)
+            except TimeoutError:
+                assert await opened.unary_unary("/echo.Echo/Quick")(b"1", timeout=5) == b"1"
+                return True
+            return False
+    finally:
+        await server.stop()
+
+
+async def test_a_client_that_pings_every_twenty_seconds_is_kept_and_one_that_does_every_five_is_not() -> None:
+    # The rule with its seconds shortened to what makes the client's second 20 of them, and 5.
+    kept, nervous = await asyncio.gather(
+        is_kept(MIN_PING_SECONDS / 20.0, pings=6), is_kept(MIN_PING_SECONDS / 5.0, pings=6)
+    )
+    assert kept
+    assert not nervous
+
+
+def test_the_documented_interval_of_pings_is_the_enforced_one() -> None:
+    enforced = inspect.signature(GrpcServer).parameters["min_ping_seconds"].default
+    told = re.findall(
+        r"not ping more often than every (\d+) seconds",
+        (Path(__file__).parents[3] / "docs" / "platform-team.md").read_text(encoding="utf-8"),
+    )
+    assert [float(each) for each in told] == [enforced]
+    assert enforced < 20.0
+
+
 # --- end ----------------------------------------------------------------------------------------
 
 
@@ -356,7 +408,7 @@ async def test_second_request_to_stop_hurries() -> None:
 
 PROGRAM = """
 import asyncio, sys
-from muniment_server.grpc_server import GrpcServer, run
+from muniment_server.grpc_server import MIN_PING_SECONDS, GrpcServer, run
 from muniment_server.health import Health
 
 async def main():
