@@ -6,7 +6,7 @@ import grpc
 import pytest
 
 from muniment_server._gen.muniment.v1 import audit_pb2, recall_pb2
-from muniment_server.application import recall as recalling
+from muniment_server.application import recall_query as recalling
 from support.service import Caller, RunningService
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -16,9 +16,10 @@ from muniment_server._gen.muniment.v1 import (
     recall_pb2,
     write_pb2,
 )
+from muniment_server.application.consistency import token_order
 from muniment_server.application.erase import Receipt
 from muniment_server.application.explaining import LegScore
-from muniment_server.application.recall import Degradation, NearMiss, Ranked, Recalled
+from muniment_server.application.recall_types import Degradation, NearMiss, Ranked, Recalled
 from muniment_server.audit.events import from_micros
 from muniment_server.domain.importance import Factor
 from muniment_server.domain.model import Memory, PropertyValue, Scope, ScopeKind
@@ -103,7 +104,7 @@ def memory(value: Memory) -> memory_pb2.Memory:
 
 def token(text: str) -> consistency_pb2.ConsistencyToken:
     """A consistency token."""
-    return consistency_pb2.ConsistencyToken(token=text)
+    return consistency_pb2.ConsistencyToken(token=text, order=token_order(text) if text else 0)
 
 
 def _leg(score: LegScore) -> recall_pb2.LegScore:

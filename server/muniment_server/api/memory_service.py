@@ -17,7 +17,8 @@ from muniment_server.api.ingest_calls import IngestCalls
 from muniment_server.application.as_of import legs_as_of
 from muniment_server.application.erase import EVERY_STATE, EraseCommand, erase, get_erasure
 from muniment_server.application.read import get_memory, list_page
-from muniment_server.application.recall import DEFAULT_LIMIT, LEGS, RecallCommand, recall
+from muniment_server.application.recall import recall
+from muniment_server.application.recall_types import DEFAULT_LIMIT, LEGS, RecallCommand
 from muniment_server.application.services import Services
 from muniment_server.application.supersede import SupersedeCommand, Superseded, supersede
 from muniment_server.application.write import WriteCommand, Written, write

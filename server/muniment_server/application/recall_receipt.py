@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from muniment_server.domain.importance import Factor
 
     from .explaining import LegScore
-    from .recall import NearMiss, Recalled
+    from .recall_types import NearMiss, Recalled
 
 
 def legs_of(scores: "Sequence[LegScore]") -> list[dict[str, int]]:

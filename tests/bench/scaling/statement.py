@@ -11,8 +11,8 @@ import psycopg
 from pgvector import HalfVector
 
 from bench.scaling.fill import Original
-from muniment_server.application.recall import LEGS
 from muniment_server.application.recall_aim import take_aim
+from muniment_server.application.recall_types import LEGS
 from muniment_server.bootstrap import key_store, master_keys
 from muniment_server.config import Settings
 from muniment_server.crypto.key_ring import KeyRing

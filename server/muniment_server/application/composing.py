@@ -1,0 +1,163 @@
+"""Composes the answer of a Recall from the chosen candidates, and packs it into its budget."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.content import Content
+from muniment_server.domain.ids import new_id
+from muniment_server.domain.model import RetrievalLeg
+from muniment_server.domain.packing import ESTIMATE, PackedContext, PackItem, PackRules, Tokenizer, pack
+from muniment_server.domain.settings import TenantSettings
+from muniment_server.storage.recall import Candidate, RecallRows
+from muniment_server.telemetry import names
+from muniment_server.telemetry.spans import pack_span
+
+from .choosing import Choice
+from .consistency import issue_token
+from .explaining import leg_scores, score_factors
+from .finding import count_found
+from .recall_types import (
+    Degradation,
+    DegradationReason,
+    LeftOutReason,
+    Query,
+    Ranked,
+    RecallCommand,
+    Recalled,
+    Stage,
+)
+from .services import Services
+from .views import to_memory, weight
+
+_log = logging.getLogger("muniment.recall")
+
+MAX_ANSWER_BYTES = 3_500_000
+
+
+def compose(
+    services: Services,
+    command: RecallCommand,
+    tenant_key: TenantKey,
+    rows: RecallRows | None,
+    choice: Choice[Candidate, Content],
+    broken: list[UUID],
+    query: Query,
+    min_score: float,
+    now: datetime,
+    settings: TenantSettings,
+) -> Recalled:
+    """The answer of the chosen candidates, with what was left out and why."""
+    ranked: list[Ranked] = []
+    size = 0
+    for candidate, content in choice.chosen:
+        memory = to_memory(
+            tenant_key, candidate.revision, command.scope.kind, command.scope.label, *content[:3]
+        )
+        # A content may stand in the packed context as well.
+        size += weight(memory) + len(content.text.encode())
+        if ranked and size > MAX_ANSWER_BYTES:
+            break
+        ranked.append(
+            Ranked(
+                memory=memory,
+                rank=len(ranked) + 1,
+                score=candidate.score,
+                legs=leg_scores(candidate, query.aim),
+                factors=score_factors(candidate, query.aim),
+            )
+        )
+    left_out: dict[LeftOutReason, int] = {}
+
+    def leave(reason: LeftOutReason, count: int) -> None:
+        if count > 0:
+            left_out[reason] = count
+
+    if rows is not None:
+        eligible = rows.total - rows.other_state - rows.expired - rows.filtered
+        leave(LeftOutReason.CONSENT, rows.withheld)
+        leave(LeftOutReason.STATE, rows.other_state)
+        leave(LeftOutReason.EXPIRED, rows.expired)
+        leave(LeftOutReason.FILTERED, rows.filtered)
+        found = count_found([candidate for candidate, _ in choice.chosen])
+        leave(LeftOutReason.BELOW_MIN_SCORE, eligible - rows.relevant - (len(choice.chosen) - found))
+        leave(LeftOutReason.RESPONSE_SIZE, len(choice.chosen) - len(ranked))
+        leave(LeftOutReason.SOURCE_SHARE, len(choice.capped))
+        leave(
+            LeftOutReason.LIMIT,
+            rows.relevant
+            - found
+            - len(choice.capped)
+            - sum(1 for one in rows.candidates if one.found and one.revision.memory_id in set(broken)),
+        )
+    leave(LeftOutReason.SEAL_BROKEN, len(broken))
+    packed: PackedContext | None = None
+    if command.token_budget is not None:
+        shares = settings.packing
+        # Whoever says what is relevant to him gets all of it.
+        tail_ratio = shares.tail_ratio if command.min_score is None else 0.0
+        rules = PackRules(shares.pinned_share, shares.reported_share, tail_ratio)
+        with pack_span(
+            services.tokenizer.name, inputs=len(ranked), token_budget=command.token_budget
+        ) as span:
+            items = [_pack_item(one, min_score) for one in ranked]
+            packed = _pack(items, command.token_budget, rules, services.tokenizer, query.degraded)
+            span.update({names.PACK_TOKENS: packed.tokens, names.PACK_OUTPUTS: len(packed.packed)})
+        inside = set(packed.packed)
+        ranked = [replace(one, packed=one.memory.memory_id in inside) for one in ranked]
+        leave(LeftOutReason.TOKEN_BUDGET, len(packed.over_budget))
+        leave(LeftOutReason.NEAR_DUPLICATE, len(packed.collapsed))
+        leave(LeftOutReason.TAIL, len(packed.tail))
+    return Recalled(
+        recall_id=new_id(),
+        ranked=ranked,
+        packed=packed,
+        left_out=left_out,
+        degraded=query.degraded,
+        broken=broken,
+        min_score=min_score,
+        limit=command.limit,
+        consistency_token=issue_token(tenant_key, services.instance, now),
+        read_time=now,
+        no_relevant_memory=count_found([candidate for candidate, _ in choice.chosen[: len(ranked)]]) == 0,
+    )
+
+
+def _pack(
+    items: Sequence[PackItem],
+    token_budget: int,
+    rules: PackRules,
+    tokenizer: Tokenizer,
+    degraded: list[Degradation],
+) -> PackedContext:
+    try:
+        return pack(items, token_budget, rules, tokenizer)
+    except Exception as error:
+        if tokenizer is ESTIMATE:
+            raise
+        _log.error("the configured tokenizer failed: %s", type(error).__name__)
+        degraded.append(Degradation(Stage.PACKING, None, DegradationReason.FAILED))
+        return pack(items, token_budget, rules)
+
+
+def _pack_item(ranked: Ranked, min_score: float) -> PackItem:
+    memory = ranked.memory
+    always = sum(leg.contribution for leg in ranked.legs if leg.leg is RetrievalLeg.SLOT)
+    if memory.kind is None or memory.provenance is None or memory.content is None:
+        raise ValueError("only whole memories are packed")
+    return PackItem(
+        memory_id=memory.memory_id,
+        kind=memory.kind,
+        trust=memory.provenance.trust,
+        source_type=memory.provenance.source_type,
+        content=memory.content,
+        rank=ranked.rank,
+        score=ranked.score,
+        valid_from=memory.validity.start,
+        valid_to=memory.validity.end,
+        speaker=memory.speaker,
+        pinned=always > 0 and ranked.score - always < min_score,
+    )
