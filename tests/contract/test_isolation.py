@@ -15,6 +15,7 @@ from muniment_server._gen.muniment.v1 import (
     erasure_pb2,
     memory_pb2,
     memory_service_pb2,
+    subject_pb2,
 )
 from support.service import Caller, RunningService, error_info, item, request_id, scope
 
@@ -326,6 +327,15 @@ async def test_a_credential_bound_to_an_agent_names_no_other_agent(
         ("ListMemories", memory_service_pb2.ListMemoriesRequest(scope=place)),
         ("Audit", memory_service_pb2.AuditRequest(filter={"scope": place})),
         ("Erase", memory_service_pb2.EraseRequest(target={"session": {"scope": session}})),
+        # What is everybody's is not one agent's to take away, nor to decide about.
+        ("Erase", memory_service_pb2.EraseRequest(target={"scope": {"scope": scope("u1")}})),
+        (
+            "SetConsent",
+            subject_pb2.SetConsentRequest(
+                scope=scope("u1"), level=subject_pb2.CONSENT_LEVEL_NONE, erase=True
+            ),
+        ),
+        ("SetConsent", subject_pb2.SetConsentRequest(scope=scope("u1"), forget_session="s1")),
     ]
     before = stored.snapshot()
     for method, request in calls:

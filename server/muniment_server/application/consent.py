@@ -83,12 +83,15 @@ async def set_consent(services: Services, context: CallContext, command: Consent
     RequestIdPayloadMismatch, TransactionConflict, IntegrityViolation.
     """
     bind_scope(context, command.scope)
+    if context.principal.agent is not None:
+        # The decision holds for every agent, and one of them does not speak for the others.
+        raise PermissionDenied("agent")
     _check(command)
     if command.erase and not context.principal.allows(Permission.ERASE):
         raise PermissionDenied(Permission.ERASE.value)
     tenant_id = context.tenant_id
     key = await services.keys.tenant(tenant_id)
-    mark = RequestMark.of(key, command.request_id, METHOD, command.payload)
+    mark = RequestMark.of(key, context.principal, command.request_id, METHOD, command.payload)
     now = services.clock()
     erasure_id = new_id()
     state = _Attempt()

@@ -162,7 +162,11 @@ async def restore(services: Services, context: CallContext, command: RestoreComm
     """
     services = await services.with_policy(context.tenant_id)
     mark = RequestMark.of(
-        await services.keys.tenant(context.tenant_id), command.request_id, RESTORE, command.payload
+        await services.keys.tenant(context.tenant_id),
+        context.principal,
+        command.request_id,
+        RESTORE,
+        command.payload,
     )
 
     async def attempt(epoch: int | None) -> bytes:
@@ -327,7 +331,11 @@ async def retract(services: Services, context: CallContext, command: RetractComm
     """
     services = await services.with_policy(context.tenant_id)
     mark = RequestMark.of(
-        await services.keys.tenant(context.tenant_id), command.request_id, RETRACT, command.payload
+        await services.keys.tenant(context.tenant_id),
+        context.principal,
+        command.request_id,
+        RETRACT,
+        command.payload,
     )
 
     async def attempt(epoch: int | None) -> bytes:

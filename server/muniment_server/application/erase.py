@@ -19,6 +19,7 @@ from muniment_server.domain.errors import (
     ErasureNotFound,
     IntegrityViolation,
     MemoryNotFound,
+    PermissionDenied,
     TransactionConflict,
 )
 from muniment_server.domain.ids import new_id
@@ -144,6 +145,9 @@ async def erase(services: Services, context: CallContext, command: EraseCommand)
     """
     if command.scope is not None:
         bind_scope(context, command.scope)
+    if command.target is ErasureTarget.SCOPE and context.principal.agent is not None:
+        # All of a scope is more than what is narrowed to the agent or to none, and its key is everybody's.
+        raise PermissionDenied("agent")
     started = services.clock()
     with memory_span(
         names.OP_DELETE_MEMORY,
@@ -163,7 +167,7 @@ async def erase(services: Services, context: CallContext, command: EraseCommand)
 async def _erase(services: Services, context: CallContext, command: EraseCommand, now: datetime) -> Receipt:
     tenant_id = context.tenant_id
     key = await services.keys.tenant(tenant_id)
-    mark = RequestMark.of(key, command.request_id, METHOD, command.payload)
+    mark = RequestMark.of(key, context.principal, command.request_id, METHOD, command.payload)
     erasure_id = new_id()
     epochs: dict[UUID, int] = {}
     attempts = Attempts()
@@ -183,7 +187,8 @@ async def _erase(services: Services, context: CallContext, command: EraseCommand
         else:
             break
     if isinstance(recorded, bytes):
-        return await get_erasure(services, context, UUID(bytes=recorded))
+        found = await get_erasure(services, context, UUID(bytes=recorded))
+        return replace(found, consistency_token=issue_token(key, services.instance, now))
     if recorded.state is ErasureState.PENDING:
         recorded = await finish(services, tenant_id, recorded)
     return replace(to_receipt(recorded), consistency_token=issue_token(key, services.instance, now))

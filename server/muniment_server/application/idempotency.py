@@ -7,9 +7,11 @@ from datetime import datetime
 from uuid import UUID
 
 from muniment_server.crypto.errors import CiphertextInvalid
+from muniment_server.crypto.framing import frame
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.errors import IntegrityViolation, MemoryErased, RequestIdPayloadMismatch
+from muniment_server.identity.principal import Principal
 from muniment_server.storage.database import Row, UnitOfWork
 
 _PURPOSE = "request"
@@ -19,7 +21,7 @@ _MAC_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class RequestMark:
-    """A caller's request id with the keyed digest of method and payload."""
+    """A caller's request id with the keyed digest of method, payload, and the caller's rights."""
 
     request_id: UUID
     method: str
@@ -27,23 +29,44 @@ class RequestMark:
     key: TenantKey = field(repr=False, compare=False)
 
     @classmethod
-    def of(cls, key: TenantKey, request_id: UUID | None, method: str, payload: bytes) -> "RequestMark | None":
+    def of(
+        cls, key: TenantKey, principal: Principal, request_id: UUID | None, method: str, payload: bytes
+    ) -> "RequestMark | None":
         """None when the caller gave no request id."""
         if request_id is None:
             return None
-        return cls(request_id, method, key.mac(_PURPOSE, method.encode() + b"\0" + payload), key)
+        return cls(
+            request_id, method, key.mac(_PURPOSE, frame(method.encode(), _standing(principal), payload)), key
+        )
 
     def authenticate(self, response: bytes) -> bytes:
         """32 bytes that bind an answer in clear to this request."""
         return self.key.mac(_KIND, self.request_id.bytes + self.digest + response)
 
 
+def _standing(principal: Principal) -> bytes:
+    """What a caller must have in common with the first one to be answered what that one was.
+
+    Its rights, and not the credential: a call may be repeated with the key that took an old one's place. With
+    a view they are not the same for two credentials of one agent, because a writer sees what it wrote.
+    """
+    subject, agent = principal.subject, principal.agent
+    return frame(
+        b"" if subject is None else b"=" + subject.encode(),
+        b"" if agent is None else b"=" + agent.encode() + b"\0" + principal.credential_id.bytes,
+        " ".join(sorted(principal.permissions)).encode(),
+        bytes(sorted(principal.source_types)),
+        bytes((principal.max_trust,)),
+    )
+
+
 async def earlier_response(work: UnitOfWork, mark: RequestMark | None, key: ScopeKey | None) -> bytes | None:
     """The stored answer to the same request, or None when this is the first time.
 
-    `key` opens answers that name a scope's memories. Raises RequestIdPayloadMismatch, MemoryErased when
-    what the first call wrote has been erased since, and IntegrityViolation when the stored answer is not
-    what this request was answered.
+    Only a caller with the rights of the first one sends the same request; see `_standing`. `key` opens
+    answers that name a scope's memories. Raises RequestIdPayloadMismatch, MemoryErased when what the first
+    call wrote has been erased since, and IntegrityViolation when the stored answer is not what this request
+    was answered.
     """
     if mark is None:
         return None

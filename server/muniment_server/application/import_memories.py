@@ -101,7 +101,7 @@ async def import_memories(
     check_items([record.item for record in records], _PATH)
     check_expiry([record.item for record in records], services.clock(), _PATH)
     key = await services.keys.tenant(context.tenant_id)
-    mark = RequestMark.of(key, command.request_id, METHOD, command.payload)
+    mark = RequestMark.of(key, context.principal, command.request_id, METHOD, command.payload)
     if command.validate_only:
         mark = None
     groups = await _gathered(services, context, command.scope, records)

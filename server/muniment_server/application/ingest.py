@@ -115,7 +115,9 @@ async def _take_in(
         tenant_key=tenant_key,
         settings=settings,
         extractor=chosen_extractor(services, settings, command.extractor),
-        mark=RequestMark.of(tenant_key, command.request_id, command.method, command.payload),
+        mark=RequestMark.of(
+            tenant_key, context.principal, command.request_id, command.method, command.payload
+        ),
         ingest_id=ingest_id or new_id(),
         further=ingest_id is not None,
         encode=encode,

@@ -105,7 +105,9 @@ class IngestStream:
         tenant_key = await services.keys.tenant(context.tenant_id)
         scope = self._first.scope
         scope_id = tenant_key.scope_id(int(scope.kind), scope.label)
-        mark = RequestMark.of(tenant_key, self._first.request_id, self._first.method, digest)
+        mark = RequestMark.of(
+            tenant_key, context.principal, self._first.request_id, self._first.method, digest
+        )
         key = await writing_key(services.keys, context.tenant_id, scope_id)
         while True:
             try:

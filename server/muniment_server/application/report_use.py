@@ -47,7 +47,7 @@ async def report_use(services: Services, context: CallContext, command: ReportUs
     receipt of the recall is not what the service wrote.
     """
     key = await services.keys.tenant(context.tenant_id)
-    mark = RequestMark.of(key, command.request_id, METHOD, command.payload)
+    mark = RequestMark.of(key, context.principal, command.request_id, METHOD, command.payload)
     while True:
         forged = False
         reported: UseReported | None = None

@@ -102,7 +102,11 @@ async def decide(services: Services, context: CallContext, command: DecideComman
     _check(command)
     services = await services.with_policy(context.tenant_id)
     mark = RequestMark.of(
-        await services.keys.tenant(context.tenant_id), command.request_id, METHOD, command.payload
+        await services.keys.tenant(context.tenant_id),
+        context.principal,
+        command.request_id,
+        METHOD,
+        command.payload,
     )
     edit: _Edit | None = None
     if command.decision is ReviewDecision.EDIT:

@@ -126,7 +126,7 @@ async def _attempt(
     """The answer and the new memory's id; no id for a repeated request."""
     tenant_id = context.tenant_id
     tenant_key = await services.keys.tenant(tenant_id)
-    mark = RequestMark.of(tenant_key, command.request_id, METHOD, command.payload)
+    mark = RequestMark.of(tenant_key, context.principal, command.request_id, METHOD, command.payload)
     now = services.clock()
     new_id: UUID | None = None
     async with services.database.transaction(tenant_id, timeout=context.remaining()) as work:

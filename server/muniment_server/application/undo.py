@@ -103,7 +103,7 @@ async def undo_write(services: Services, context: CallContext, command: UndoComm
     """
     services = await services.with_policy(context.tenant_id)
     tenant_key = await services.keys.tenant(context.tenant_id)
-    mark = RequestMark.of(tenant_key, command.request_id, METHOD, command.payload)
+    mark = RequestMark.of(tenant_key, context.principal, command.request_id, METHOD, command.payload)
 
     async def attempt(epoch: int | None) -> bytes:
         async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:

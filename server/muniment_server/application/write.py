@@ -67,7 +67,7 @@ async def write(services: Services, context: CallContext, command: WriteCommand,
     check_expiry(command.items, services.clock())
     tenant_key = await services.keys.tenant(context.tenant_id)
     batch = await gathered(services, context, scope, command.items)
-    mark = RequestMark.of(tenant_key, command.request_id, METHOD, command.payload)
+    mark = RequestMark.of(tenant_key, context.principal, command.request_id, METHOD, command.payload)
     epoch: int | None = None
     attempts = Attempts()
     with memory_span(

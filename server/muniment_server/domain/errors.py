@@ -267,12 +267,13 @@ class ErasureNotFound(MunimentError):
 
 
 class RequestIdPayloadMismatch(MunimentError):
-    """The request_id was used before with another payload or for another method."""
+    """The request_id was used before with another payload, for another method, or with other rights."""
 
     reason = "REQUEST_ID_PAYLOAD_MISMATCH"
     code = "ALREADY_EXISTS"
     message = (
-        "This request_id was used before with a different payload. Use a new request_id for a new request."
+        "This request_id was used before with a different payload, or by a credential with other rights. Use"
+        " a new request_id for a new request."
     )
     metadata_keys = frozenset({"request_id"})
 
