@@ -7,11 +7,12 @@ from uuid import uuid4
 import grpc
 import pytest
 
-from contract.stored import refused
+from contract.stored import Stored, refused
 from muniment_server._gen.muniment.v1 import (
     audit_pb2,
     correction_pb2,
     filter_pb2,
+    ingest_pb2,
     memory_pb2,
     memory_service_pb2,
     recall_pb2,
@@ -21,6 +22,7 @@ from muniment_server._gen.muniment.v1 import (
 from muniment_server.audit.verify import verify
 from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.model import MemoryKind, SourceType, TrustLevel
+from support.conversations import ingest, made, progress, turn
 from support.policies import set_policy
 from support.service import EVENT, FACT, PREFERENCE, Caller, RunningService, item, reason, request_id, scope
 
@@ -280,6 +282,41 @@ async def test_a_view_names_the_spaces_that_may_be_read(shared: RunningService, 
     await refused(bound.call("Recall", asking("salaries")), "PERMISSION_DENIED", "PERMISSION_DENIED")
     (hidden,) = (await caller.call("Recall", asking("salaries"))).memories
     await refused(bound.get(hidden.memory.memory_id), "NOT_FOUND", "MEMORY_NOT_FOUND")
+
+
+async def test_what_became_of_a_conversation_is_told_within_the_view(
+    shared: RunningService, caller: Caller, stored: Stored
+) -> None:
+    answer = await ingest(caller, "u1", ["My name is Ines Okafor. I like oolong."], agent="planner")
+    assert made(answer) == [("CREATED", "rules/identity"), ("CREATED", "rules/preference")]
+    view = AgentView(kinds=frozenset({MemoryKind.PREFERENCE}), spaces=frozenset())
+    await set_policy(shared, caller.tenant, views={"planner": view})
+    bound = shared.caller(caller.tenant, agent="planner")
+    found = await progress(bound, answer.ingest_id)
+    assert made(found) == made(answer)
+    name, tea = (one.result for one in found.extracted)
+    assert (name.HasField("memory"), tea.memory.kind) == (False, PREFERENCE)
+    hidden = answer.extracted[0].result.memory.memory_id
+    assert stored.memory(hidden)["kind"] == FACT
+    assert hidden not in str(found)
+    assert made(await progress(caller, answer.ingest_id)) == made(answer)
+    await refused(progress(shared.caller(caller.tenant, agent="other"), answer.ingest_id), "NOT_FOUND")
+
+
+async def test_a_conversation_in_a_space_out_of_the_view_does_not_exist(
+    shared: RunningService, caller: Caller
+) -> None:
+    request = ingest_pb2.IngestRequest(
+        scope=memory_pb2.Scope(space="salaries", session="s1"),
+        turns=[turn(0, "We decided to pay more.")],
+        mode=ingest_pb2.EXTRACTION_MODE_SYNC,
+    )
+    ingest_id = (await caller.call("Ingest", request)).ingest_id
+    view = AgentView(spaces=frozenset({"roadmap"}))
+    await set_policy(shared, caller.tenant, views={"planner": view})
+    bound = shared.caller(caller.tenant, agent="planner")
+    await refused(progress(bound, ingest_id), "NOT_FOUND", "INGEST_NOT_FOUND")
+    assert (await progress(caller, ingest_id)).ingest_id == ingest_id
 
 
 async def test_nothing_is_told_of_what_lies_out_of_a_view(shared: RunningService, caller: Caller) -> None:

@@ -7,19 +7,21 @@ from uuid import UUID
 
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.errors import IngestNotFound, IntegrityViolation
 from muniment_server.domain.extraction.candidate import Fallback, IngestState
-from muniment_server.domain.model import Memory, MemoryState
+from muniment_server.domain.model import Memory, MemoryState, ScopeKind, ScopeRow
 from muniment_server.domain.write_result import WriteResult
 from muniment_server.identity.principal import CallContext
 from muniment_server.storage.database import UnitOfWork
-from muniment_server.storage.ingest import IngestRow, read_ingests
+from muniment_server.storage.ingest import read_ingests
 from muniment_server.storage.memories import read_memories, read_scopes, tombstones
 
 from .ingest_body import IngestBody, Outcome, open_body
 from .scoping import agent_in_reach, in_reach, read_label, reading_key
 from .sealing import is_genuine
 from .services import Services
+from .viewing import may_name, shows, view_of
 from .views import to_memory
 
 
@@ -46,9 +48,13 @@ class Progress:
 
 
 async def get_ingest(services: Services, context: CallContext, ingest_id: UUID) -> Progress:
-    """The ingest as it stands now. Raises IngestNotFound, IntegrityViolation."""
+    """The ingest as it stands now. Of a candidate that the agent's view hides only the outcome is told.
+
+    Raises IngestNotFound, also for one in a space out of the view, and IntegrityViolation.
+    """
     tenant_id = context.tenant_id
     tenant_key = await services.keys.tenant(tenant_id)
+    view = await view_of(services, context)
     async with services.database.transaction(tenant_id, timeout=context.remaining()) as work:
         rows = await read_ingests(work, [ingest_id], services.clock())
         if not rows or not in_reach(context, tenant_key, rows[0].scope_id):
@@ -61,7 +67,10 @@ async def get_ingest(services: Services, context: CallContext, ingest_id: UUID) 
         body = open_body(key, ingest_id, row.body_ct)
         if not agent_in_reach(context, body.agent):
             raise IngestNotFound(str(ingest_id))
-        memories = await _memories(work, tenant_key, key, row, body)
+        scope, label = await _place(work, key, row.scope_id)
+        if view is not None and not may_name(view, scope.kind, label):
+            raise IngestNotFound(str(ingest_id))
+        memories, hidden = await _memories(work, tenant_key, key, scope.kind, label, body, view)
     state = body.state
     if state is IngestState.QUEUED and row.leased:
         state = IngestState.RUNNING
@@ -70,7 +79,10 @@ async def get_ingest(services: Services, context: CallContext, ingest_id: UUID) 
     return Progress(
         ingest_id,
         state,
-        [Extracted(_result(one, memories), one.turn_numbers, one.extracted_by) for one in body.results],
+        [
+            Extracted(_result(one, memories, hidden), one.turn_numbers, one.extracted_by)
+            for one in body.results
+        ],
         body.fallback,
         row.attempts,
         row.create_time,
@@ -78,28 +90,45 @@ async def get_ingest(services: Services, context: CallContext, ingest_id: UUID) 
     )
 
 
-async def _memories(
-    work: UnitOfWork, tenant_key: TenantKey, key: ScopeKey, row: IngestRow, body: IngestBody
-) -> dict[UUID, Memory]:
-    """The memories of the results as they are now, without their contents; a tombstone for erased ones."""
-    ids = list({one.memory_id for one in body.results if one.memory_id is not None})
-    if not ids:
-        return {}
-    scope = (await read_scopes(work, [row.scope_id])).get(row.scope_id)
+async def _place(work: UnitOfWork, key: ScopeKey, scope_id: UUID) -> tuple[ScopeRow, str]:
+    scope = (await read_scopes(work, [scope_id])).get(scope_id)
     label = read_label(key, scope) if scope is not None else None
     if scope is None or label is None:
         raise IntegrityViolation()
-    found = {
-        revision.memory_id: to_memory(tenant_key, revision, scope.kind, label)
-        for revision, contradicted in await read_memories(work, ids)
-        if not contradicted and is_genuine(key, work.tenant_id, revision)
-    }
+    return scope, label
+
+
+async def _memories(
+    work: UnitOfWork,
+    tenant_key: TenantKey,
+    key: ScopeKey,
+    kind: ScopeKind,
+    label: str,
+    body: IngestBody,
+    view: AgentView | None,
+) -> tuple[dict[UUID, Memory], set[UUID]]:
+    """The memories of the results as they are now, without their contents; a tombstone for erased ones.
+    And those among them that the view hides."""
+    ids = list({one.memory_id for one in body.results if one.memory_id is not None})
+    if not ids:
+        return {}, set()
+    found: dict[UUID, Memory] = {}
+    hidden: set[UUID] = set()
+    for revision, contradicted in await read_memories(work, ids):
+        if contradicted or not is_genuine(key, work.tenant_id, revision):
+            continue
+        if shows(view, revision):
+            found[revision.memory_id] = to_memory(tenant_key, revision, kind, label)
+        else:
+            hidden.add(revision.memory_id)
     for memory_id, gone in (await tombstones(work, ids)).items():
         found[memory_id] = Memory(memory_id, MemoryState.ERASED, erase_time=gone["erase_time"])
-    return found
+    return found, hidden
 
 
-def _result(one: Outcome, memories: dict[UUID, Memory]) -> WriteResult:
+def _result(one: Outcome, memories: dict[UUID, Memory], hidden: set[UUID]) -> WriteResult:
+    if one.memory_id in hidden:
+        return WriteResult(outcome=one.outcome, memory=None, rule=one.rule)
     memory = None
     if one.memory_id is not None:
         # One whose seal does not hold is named, and nothing is said of it.
