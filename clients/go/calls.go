@@ -149,7 +149,21 @@ func (c *Client) hold(request, response proto.Message) {
 	})
 	if ok && changes(request) {
 		if token := answered.GetConsistencyToken(); token != nil {
-			c.token.Store(token)
+			c.wrote(token)
+		}
+	}
+}
+
+// wrote holds the token of a change, unless it is older than the one held: answers of calls that run at the same
+// time arrive in any order. Servers that tell no order are taken at their word.
+func (c *Client) wrote(token *pb.ConsistencyToken) {
+	for {
+		held := c.token.Load()
+		if held != nil && token.GetOrder() != 0 && token.GetOrder() < held.GetOrder() {
+			return
+		}
+		if c.token.CompareAndSwap(held, token) {
+			return
 		}
 	}
 }

@@ -102,7 +102,7 @@ func (c *Client) String() string {
 // GoString is String.
 func (c *Client) GoString() string { return c.String() }
 
-// ConsistencyToken marks the state of the store after the change that was answered last; nil before the first one.
+// ConsistencyToken marks the state of the store after the freshest change that was answered; nil before the first one.
 // Give it to another client's reads with [AtLeastAsFresh].
 func (c *Client) ConsistencyToken() *pb.ConsistencyToken { return c.token.Load() }
 

@@ -110,7 +110,7 @@ func (s *IngestStream) CloseAndRecv() (*pb.StreamIngestResponse, error) {
 		return nil, failure
 	}
 	if token := response.GetConsistencyToken(); token != nil {
-		s.client.token.Store(token)
+		s.client.wrote(token)
 	}
 	s.finish(response, nil)
 	return response, nil

@@ -256,8 +256,10 @@ async def test_get_and_list(client: Any, peer: Peer) -> None:
     assert (request.memory_id, request.include_revisions, request.before_revision) == (ID, True, 4)
     assert [memory async for memory in client.list_memories(subject="u", include_narrowed=True)] == []
     assert peer.last("ListMemories").request == memory_service_pb2.ListMemoriesRequest(
-        scope=memory_pb2.Scope(subject="u"), include_narrowed=True, view=memory_pb2.MEMORY_VIEW_FULL
+        scope=memory_pb2.Scope(subject="u"), include_narrowed=True
     )
+    await client.list_memories(subject="u", view="full").all()
+    assert peer.last("ListMemories").request.view == memory_pb2.MEMORY_VIEW_FULL
 
 
 async def test_audit_filter(client: Any, peer: Peer) -> None:

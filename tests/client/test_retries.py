@@ -160,6 +160,22 @@ async def test_recalls_see_the_clients_own_writes(client: Any, peer: Peer) -> No
     assert peer.last("Recall").request.consistency.at_least_as_fresh.token == "other"
 
 
+async def test_the_token_held_only_moves_forward(client: Any, peer: Peer) -> None:
+    orders = (("t5", 5), ("t9", 9), ("t7", 7), ("t9b", 9), ("old server", 0), ("t8", 8))
+    peer.answer(
+        "Write",
+        *(
+            memory_service_pb2.WriteResponse(consistency_token={"token": text, "order": order})
+            for text, order in orders
+        ),
+    )
+    held = []
+    for _ in orders:
+        await client.write("x", subject="u")
+        held.append(client.consistency_token.token)
+    assert held == ["t5", "t9", "t9", "t9b", "old server", "t8"]
+
+
 async def test_read_your_writes_can_be_switched_off(connect: Callable[..., Any], peer: Peer) -> None:
     peer.answer("Write", token("t1"))
     peer.answer("Recall", memory_service_pb2.RecallResponse())

@@ -96,7 +96,7 @@ class Operator:
 
     def remembers(self, subject: str) -> list[str]:
         with self.client() as client:
-            return sorted(memory.content for memory in client.list_memories(subject=subject))
+            return sorted(memory.content for memory in client.list_memories(subject=subject, view="full"))
 
     def write(self, subject: str, text: str) -> None:
         with self.client() as client:

@@ -177,7 +177,7 @@ async def test_what_is_written_comes_back(client: Any, subject: str) -> None:
         expires=expires,
     )
     [result] = await client.write(item, subject=subject)
-    [listed] = await client.list_memories(subject=subject).all()
+    [listed] = await client.list_memories(subject=subject, view="full").all()
     got = (await client.get_memory(result.memory_id)).memory
     [recalled] = await client.recall("eats", subject=subject, min_score=0)
     assert listed == got == recalled.memory
@@ -230,7 +230,7 @@ async def test_sessions(client: Any, subject: str) -> None:
     listed = await client.list_memories(subject=subject, include_narrowed=True, page_size=1).all()
     assert {memory.scope.session for memory in listed} == {"s1", "s2"}
     assert (await client.erase(subject=subject, session="s1")).counts.memories == 1
-    [left] = await client.list_memories(subject=subject, session="s2").all()
+    [left] = await client.list_memories(subject=subject, session="s2", view="full").all()
     assert left.content == "Said in s2"
 
 

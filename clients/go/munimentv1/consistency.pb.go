@@ -31,7 +31,11 @@ type ConsistencyToken struct {
 	// Text that is no token is INVALID_ARGUMENT with reason CONSISTENCY_TOKEN_INVALID, a token of
 	// another tenant or store INVALID_ARGUMENT with CONSISTENCY_TOKEN_FOREIGN, one that is too old to
 	// be understood OUT_OF_RANGE with CONSISTENCY_TOKEN_EXPIRED.
-	Token         string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	// Which of two tokens of one tenant is the fresher: the one with the larger number. A client that
+	// holds the token of its last write goes by it, because answers of calls that run at the same time
+	// arrive in any order. Set in answers; 0 from servers that do not tell. Ignored in requests.
+	Order         int64 `protobuf:"varint,2,opt,name=order,proto3" json:"order,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -71,6 +75,13 @@ func (x *ConsistencyToken) GetToken() string {
 		return x.Token
 	}
 	return ""
+}
+
+func (x *ConsistencyToken) GetOrder() int64 {
+	if x != nil {
+		return x.Order
+	}
+	return 0
 }
 
 // How fresh a read must be. Not set: `minimize_latency`.
@@ -189,9 +200,10 @@ var File_muniment_v1_consistency_proto protoreflect.FileDescriptor
 
 const file_muniment_v1_consistency_proto_rawDesc = "" +
 	"\n" +
-	"\x1dmuniment/v1/consistency.proto\x12\vmuniment.v1\"(\n" +
+	"\x1dmuniment/v1/consistency.proto\x12\vmuniment.v1\">\n" +
 	"\x10ConsistencyToken\x12\x14\n" +
-	"\x05token\x18\x01 \x01(\tR\x05token\"\xaf\x01\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\x12\x14\n" +
+	"\x05order\x18\x02 \x01(\x03R\x05order\"\xaf\x01\n" +
 	"\vConsistency\x12+\n" +
 	"\x10minimize_latency\x18\x01 \x01(\bH\x00R\x0fminimizeLatency\x12J\n" +
 	"\x11at_least_as_fresh\x18\x02 \x01(\v2\x1d.muniment.v1.ConsistencyTokenH\x00R\x0eatLeastAsFresh\x12\x18\n" +

@@ -128,7 +128,8 @@ const (
 	// Metadata: `memory_id`, `state`.
 	ErrorReason_ERROR_REASON_REVIEW_NOT_PENDING ErrorReason = 39
 	// RESOURCE_EXHAUSTED. A quota of the tenant is used up. Details: `google.rpc.QuotaFailure`,
-	// `google.rpc.RetryInfo`. Metadata: `quota`, `limit`.
+	// `google.rpc.RetryInfo`. Metadata: `quota`, `limit`. Reserved: no version of the server answers it yet;
+	// clients must know it all the same.
 	ErrorReason_ERROR_REASON_QUOTA_EXCEEDED ErrorReason = 40
 	// RESOURCE_EXHAUSTED. The server has too many calls running. Detail: `google.rpc.RetryInfo`. No
 	// metadata.
@@ -141,8 +142,9 @@ const (
 	// UNAVAILABLE. The key store cannot be reached, so nothing can be read or written. Detail:
 	// `google.rpc.RetryInfo`. No metadata.
 	ErrorReason_ERROR_REASON_KEY_STORE_UNAVAILABLE ErrorReason = 52
-	// UNAVAILABLE. The server is stopping; another one takes over. Detail: `google.rpc.RetryInfo`. No
-	// metadata.
+	// UNAVAILABLE. The server is stopping, and the call had not ended when the time for that was up, or
+	// came too late; another server takes over. Whether a write took place is then unknown; repeat it with
+	// the same request id. Detail: `google.rpc.RetryInfo`. No metadata.
 	ErrorReason_ERROR_REASON_SHUTTING_DOWN ErrorReason = 53
 	// DEADLINE_EXCEEDED. The deadline was too short to begin with, or was used up. Whether a write took
 	// place is then unknown; repeat it with the same request id. No metadata.

@@ -285,7 +285,7 @@ PAGED: dict[str, tuple[str, Callable[[muniment.AsyncClient, Any, Any], muniment.
         lambda client, r, timeout: client.list_memories(
             **where(r.scope),
             filter=found(r.filter) if r.HasField("filter") else None,
-            view=muniment.MemoryView(r.view) if r.view else muniment.MemoryView.BASIC,
+            view=muniment.MemoryView(r.view) if r.view else None,
             include_narrowed=r.include_narrowed,
             page_size=r.page_size,
             consistency=consistency(r),
@@ -297,7 +297,7 @@ PAGED: dict[str, tuple[str, Callable[[muniment.AsyncClient, Any, Any], muniment.
         lambda client, r, timeout: client.list_reviews(
             **owner(r.scope),
             states=tuple(map(muniment.MemoryState, r.states)),
-            view=muniment.MemoryView(r.view) if r.view else muniment.MemoryView.FULL,
+            view=muniment.MemoryView(r.view) if r.view else None,
             page_size=r.page_size,
             timeout=timeout,
         ),

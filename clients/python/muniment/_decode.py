@@ -63,7 +63,7 @@ from muniment.v1 import (
 
 def token(message: consistency_pb2.ConsistencyToken) -> ConsistencyToken | None:
     """A consistency token; None when the answer had none."""
-    return ConsistencyToken(message.token) if message.token else None
+    return ConsistencyToken(message.token, message.order) if message.token else None
 
 
 def scope(message: memory_pb2.Scope) -> Scope:

@@ -36,9 +36,14 @@ PropertyScalar: TypeAlias = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class ConsistencyToken:
-    """An opaque mark of a state of the store. Give it to a read as `consistency` to see at least that."""
+    """An opaque mark of a state of the store. Give it to a read as `consistency` to see at least that.
+
+    order: of two tokens of one tenant, the one with the larger order is the fresher; 0 when the server does
+    not tell.
+    """
 
     token: str
+    order: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

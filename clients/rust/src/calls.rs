@@ -71,9 +71,15 @@ impl Calls {
         self.token.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Holds the token of a write, unless it is older than the one held: answers of calls that run at the same
+    /// time arrive in any order. Servers that tell no order are taken at their word.
     pub(crate) fn wrote(&self, token: Option<&ConsistencyToken>) {
         if let Some(token) = token.filter(|token| !token.token.is_empty()) {
-            *self.token.lock().unwrap_or_else(PoisonError::into_inner) = Some(token.clone());
+            let mut held = self.token.lock().unwrap_or_else(PoisonError::into_inner);
+            let older = held.as_ref().is_some_and(|held| token.order != 0 && token.order < held.order);
+            if !older {
+                *held = Some(token.clone());
+            }
         }
     }
 

@@ -94,7 +94,7 @@ impl Client {
         Self { calls: Arc::clone(&self.calls), timeout: Some(timeout) }
     }
 
-    /// The state of the store after the write that was answered last.
+    /// The state of the store after the freshest write that was answered.
     pub fn consistency_token(&self) -> Option<ConsistencyToken> {
         self.calls.token()
     }

@@ -67,7 +67,7 @@ export class Client implements AsyncDisposable {
     await this.close();
   }
 
-  /** The state of the store after the change that was answered last; undefined before the first one. */
+  /** The state of the store after the freshest change that was answered; undefined before the first one. */
   get consistencyToken(): ConsistencyToken | undefined {
     return this.#token;
   }
@@ -91,8 +91,12 @@ export class Client implements AsyncDisposable {
     return message;
   }
 
+  /** Hold the token of a change, unless it is older than the one held; a server that tells no order is believed. */
   #wrote(message: Changed): void {
-    if (message.consistencyToken !== undefined) this.#token = message.consistencyToken;
+    const answered = message.consistencyToken;
+    if (answered === undefined) return;
+    const older = answered.order !== 0n && answered.order < (this.#token?.order ?? 0n);
+    if (!older) this.#token = answered;
   }
 
   #warn(broken: readonly string[]): void {

@@ -47,6 +47,11 @@ def issue_token(key: TenantKey, instance: Instance, now: datetime) -> str:
     return base64.urlsafe_b64encode(body + key.mac(_PURPOSE, body)[:16]).rstrip(b"=").decode()
 
 
+def token_order(token: str) -> int:
+    """Which of two genuine tokens of a tenant is the fresher: the one with the larger number."""
+    return to_micros(_instant(token))
+
+
 def check_token(key: TenantKey, instance: Instance, token: str, field: str) -> None:
     """Raises ConsistencyTokenInvalid, ConsistencyTokenForeign or ConsistencyTokenExpired."""
     try:

@@ -16,6 +16,7 @@ from muniment._arguments import Embedding, Filter, ItemFields, WriteItem
 from muniment._encode import UNSET, ConsistencyRequirement, Items, Unset
 from muniment._enums import ErasureReason, Fusion, MemoryView, RetrievalLeg, UseOutcome
 from muniment._errors import InvalidRequest, OutOfRange
+from muniment._held import HeldToken
 from muniment._settings import Settings
 from muniment._sync.audit import AuditMethods
 from muniment._sync.calls import Calls
@@ -56,7 +57,7 @@ class Client(AuditMethods, ConversationMethods, CorrectionMethods, SubjectMethod
 
     def __init__(self, settings: Settings) -> None:
         self._calls = Calls(settings)
-        self._token: ConsistencyToken | None = None
+        self._held = HeldToken()
 
     def __repr__(self) -> str:
         settings = self._calls.settings
@@ -76,12 +77,11 @@ class Client(AuditMethods, ConversationMethods, CorrectionMethods, SubjectMethod
 
     @property
     def consistency_token(self) -> ConsistencyToken | None:
-        """The state of the store after the write that was answered last; None before the first one."""
-        return self._token
+        """The state of the store after the freshest write that was answered; None before the first one."""
+        return self._held.token
 
     def _wrote(self, token: ConsistencyToken | None) -> None:
-        if token is not None:
-            self._token = token
+        self._held.offer(token)
 
     def write(
         self,
@@ -171,7 +171,7 @@ class Client(AuditMethods, ConversationMethods, CorrectionMethods, SubjectMethod
             time_zone=time_zone,
             fusion=fusion,
         )
-        own = self._token if consistency is None and self._calls.settings.read_your_writes else None
+        own = self._held.token if consistency is None and self._calls.settings.read_your_writes else None
         wanted = own if consistency is None else consistency
         if wanted is not None:
             request.consistency.CopyFrom(_encode.consistency(wanted))
@@ -182,8 +182,7 @@ class Client(AuditMethods, ConversationMethods, CorrectionMethods, SubjectMethod
                 raise
             # Nobody asked for this token: the store was replaced or has moved on, so it says nothing.
             _log.info("dropped the consistency token of the last write: %s", error.reason)
-            if self._token is own:
-                self._token = None
+            self._held.drop(own)
             request.ClearField("consistency")
             answer = self._calls.unary(_rpcs.RECALL, self._calls.memory.Recall, request, timeout)
         return _decode.recalled(answer.message, answer.span)
@@ -297,7 +296,7 @@ class Client(AuditMethods, ConversationMethods, CorrectionMethods, SubjectMethod
         agent: str | None = None,
         session: str | None = None,
         filter: Filter | None = None,  # noqa: A002
-        view: MemoryView | str = MemoryView.FULL,
+        view: MemoryView | str | None = None,
         include_narrowed: bool = False,
         page_size: int = 0,
         consistency: ConsistencyRequirement | None = None,
@@ -305,7 +304,8 @@ class Client(AuditMethods, ConversationMethods, CorrectionMethods, SubjectMethod
     ) -> Pages[Memory]:
         """The memories of a scope, newest first, all pages: `for memory in client.list_memories(...)`.
 
-        view: BASIC leaves out the contents. include_narrowed: those narrowed to other agents and
+        view: FULL to have the contents as well; None: BASIC, without them, which is the contract's default
+        for lists. include_narrowed: those narrowed to other agents and
         sessions as well, that is, everything about the subject or in the space. page_size: memories
         fetched at once, 0 for the server's default of 100. timeout: seconds for one page.
         """
@@ -313,7 +313,7 @@ class Client(AuditMethods, ConversationMethods, CorrectionMethods, SubjectMethod
             scope=_encode.scope(subject, space, agent, session),
             filter=None if filter is None else filter.message(),
             page_size=page_size,
-            view=enum(MemoryView, view, "view"),
+            view=enum(MemoryView, MemoryView.UNSPECIFIED if view is None else view, "view"),
             include_narrowed=include_narrowed,
             consistency=None if consistency is None else _encode.consistency(consistency),
         )

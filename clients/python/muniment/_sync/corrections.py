@@ -105,17 +105,18 @@ class CorrectionMethods:
         subject: str | None = None,
         space: str | None = None,
         states: tuple[MemoryState | str, ...] = (),
-        view: MemoryView | str = MemoryView.FULL,
+        view: MemoryView | str | None = None,
         page_size: int = 0,
         timeout: float | None = None,
     ) -> Pages[Review]:
         """What waits for a person's decision, oldest first, all pages.
 
         subject, space: None: those of the whole tenant. states: PENDING and QUARANTINED; none: both.
+        view: BASIC leaves out the contents; None: FULL, which is the contract's default here.
         """
         where = None if subject is None and space is None else _encode.scope(subject, space, None, None)
         wanted = enums(MemoryState, states, "states")
-        how = enum(MemoryView, view, "view")
+        how = enum(MemoryView, MemoryView.UNSPECIFIED if view is None else view, "view")
 
         def fetch(page_token: str) -> Page[Review]:
             request = review_pb2.ListReviewsRequest(

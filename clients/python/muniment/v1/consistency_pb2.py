@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dmuniment/v1/consistency.proto\x12\x0bmuniment.v1\"(\n\x10\x43onsistencyToken\x12\x14\n\x05token\x18\x01 \x01(\tR\x05token\"\xaf\x01\n\x0b\x43onsistency\x12+\n\x10minimize_latency\x18\x01 \x01(\x08H\x00R\x0fminimizeLatency\x12J\n\x11\x61t_least_as_fresh\x18\x02 \x01(\x0b\x32\x1d.muniment.v1.ConsistencyTokenH\x00R\x0e\x61tLeastAsFresh\x12\x18\n\x06strong\x18\x03 \x01(\x08H\x00R\x06strongB\r\n\x0brequirementb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dmuniment/v1/consistency.proto\x12\x0bmuniment.v1\">\n\x10\x43onsistencyToken\x12\x14\n\x05token\x18\x01 \x01(\tR\x05token\x12\x14\n\x05order\x18\x02 \x01(\x03R\x05order\"\xaf\x01\n\x0b\x43onsistency\x12+\n\x10minimize_latency\x18\x01 \x01(\x08H\x00R\x0fminimizeLatency\x12J\n\x11\x61t_least_as_fresh\x18\x02 \x01(\x0b\x32\x1d.muniment.v1.ConsistencyTokenH\x00R\x0e\x61tLeastAsFresh\x12\x18\n\x06strong\x18\x03 \x01(\x08H\x00R\x06strongB\r\n\x0brequirementb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -32,7 +32,7 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'muniment.v1.consistency_pb2
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_CONSISTENCYTOKEN']._serialized_start=46
-  _globals['_CONSISTENCYTOKEN']._serialized_end=86
-  _globals['_CONSISTENCY']._serialized_start=89
-  _globals['_CONSISTENCY']._serialized_end=264
+  _globals['_CONSISTENCYTOKEN']._serialized_end=108
+  _globals['_CONSISTENCY']._serialized_start=111
+  _globals['_CONSISTENCY']._serialized_end=286
 # @@protoc_insertion_point(module_scope)

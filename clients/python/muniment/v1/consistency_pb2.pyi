@@ -6,10 +6,12 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ConsistencyToken(_message.Message):
-    __slots__ = ("token",)
+    __slots__ = ("token", "order")
     TOKEN_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
     token: str
-    def __init__(self, token: _Optional[str] = ...) -> None: ...
+    order: int
+    def __init__(self, token: _Optional[str] = ..., order: _Optional[int] = ...) -> None: ...
 
 class Consistency(_message.Message):
     __slots__ = ("minimize_latency", "at_least_as_fresh", "strong")

@@ -1117,7 +1117,8 @@ pub enum ErrorReason {
     /// Metadata: `memory_id`, `state`.
     ReviewNotPending = 39,
     /// RESOURCE_EXHAUSTED. A quota of the tenant is used up. Details: `google.rpc.QuotaFailure`,
-    /// `google.rpc.RetryInfo`. Metadata: `quota`, `limit`.
+    /// `google.rpc.RetryInfo`. Metadata: `quota`, `limit`. Reserved: no version of the server answers it yet;
+    /// clients must know it all the same.
     QuotaExceeded = 40,
     /// RESOURCE_EXHAUSTED. The server has too many calls running. Detail: `google.rpc.RetryInfo`. No
     /// metadata.
@@ -1130,8 +1131,9 @@ pub enum ErrorReason {
     /// UNAVAILABLE. The key store cannot be reached, so nothing can be read or written. Detail:
     /// `google.rpc.RetryInfo`. No metadata.
     KeyStoreUnavailable = 52,
-    /// UNAVAILABLE. The server is stopping; another one takes over. Detail: `google.rpc.RetryInfo`. No
-    /// metadata.
+    /// UNAVAILABLE. The server is stopping, and the call had not ended when the time for that was up, or
+    /// came too late; another server takes over. Whether a write took place is then unknown; repeat it with
+    /// the same request id. Detail: `google.rpc.RetryInfo`. No metadata.
     ShuttingDown = 53,
     /// DEADLINE_EXCEEDED. The deadline was too short to begin with, or was used up. Whether a write took
     /// place is then unknown; repeat it with the same request id. No metadata.
@@ -1261,6 +1263,11 @@ pub struct ConsistencyToken {
     /// be understood OUT_OF_RANGE with CONSISTENCY_TOKEN_EXPIRED.
     #[prost(string, tag = "1")]
     pub token: ::prost::alloc::string::String,
+    /// Which of two tokens of one tenant is the fresher: the one with the larger number. A client that
+    /// holds the token of its last write goes by it, because answers of calls that run at the same time
+    /// arrive in any order. Set in answers; 0 from servers that do not tell. Ignored in requests.
+    #[prost(int64, tag = "2")]
+    pub order: i64,
 }
 /// How fresh a read must be. Not set: `minimize_latency`.
 ///

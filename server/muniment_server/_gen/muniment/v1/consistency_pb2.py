@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from muniment_server._gen.buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dmuniment/v1/consistency.proto\x12\x0bmuniment.v1\x1a\x1b\x62uf/validate/validate.proto\"F\n\x10\x43onsistencyToken\x12\x32\n\x05token\x18\x01 \x01(\tB\x1c\xbaH\x19r\x17\x10\x01\x18\x80\x04\x32\x10^[A-Za-z0-9_-]+$R\x05token\"\xc8\x01\n\x0b\x43onsistency\x12\x34\n\x10minimize_latency\x18\x01 \x01(\x08\x42\x07\xbaH\x04j\x02\x08\x01H\x00R\x0fminimizeLatency\x12J\n\x11\x61t_least_as_fresh\x18\x02 \x01(\x0b\x32\x1d.muniment.v1.ConsistencyTokenH\x00R\x0e\x61tLeastAsFresh\x12!\n\x06strong\x18\x03 \x01(\x08\x42\x07\xbaH\x04j\x02\x08\x01H\x00R\x06strongB\x14\n\x0brequirement\x12\x05\xbaH\x02\x08\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dmuniment/v1/consistency.proto\x12\x0bmuniment.v1\x1a\x1b\x62uf/validate/validate.proto\"\\\n\x10\x43onsistencyToken\x12\x32\n\x05token\x18\x01 \x01(\tB\x1c\xbaH\x19r\x17\x10\x01\x18\x80\x04\x32\x10^[A-Za-z0-9_-]+$R\x05token\x12\x14\n\x05order\x18\x02 \x01(\x03R\x05order\"\xc8\x01\n\x0b\x43onsistency\x12\x34\n\x10minimize_latency\x18\x01 \x01(\x08\x42\x07\xbaH\x04j\x02\x08\x01H\x00R\x0fminimizeLatency\x12J\n\x11\x61t_least_as_fresh\x18\x02 \x01(\x0b\x32\x1d.muniment.v1.ConsistencyTokenH\x00R\x0e\x61tLeastAsFresh\x12!\n\x06strong\x18\x03 \x01(\x08\x42\x07\xbaH\x04j\x02\x08\x01H\x00R\x06strongB\x14\n\x0brequirement\x12\x05\xbaH\x02\x08\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -41,7 +41,7 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CONSISTENCY'].fields_by_name['strong']._loaded_options = None
   _globals['_CONSISTENCY'].fields_by_name['strong']._serialized_options = b'\272H\004j\002\010\001'
   _globals['_CONSISTENCYTOKEN']._serialized_start=75
-  _globals['_CONSISTENCYTOKEN']._serialized_end=145
-  _globals['_CONSISTENCY']._serialized_start=148
-  _globals['_CONSISTENCY']._serialized_end=348
+  _globals['_CONSISTENCYTOKEN']._serialized_end=167
+  _globals['_CONSISTENCY']._serialized_start=170
+  _globals['_CONSISTENCY']._serialized_end=370
 # @@protoc_insertion_point(module_scope)

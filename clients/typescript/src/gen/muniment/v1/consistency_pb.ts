@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file muniment/v1/consistency.proto.
  */
 export const file_muniment_v1_consistency: GenFile = /*@__PURE__*/
-  fileDesc("Ch1tdW5pbWVudC92MS9jb25zaXN0ZW5jeS5wcm90bxILbXVuaW1lbnQudjEiIQoQQ29uc2lzdGVuY3lUb2tlbhINCgV0b2tlbhgBIAEoCSKGAQoLQ29uc2lzdGVuY3kSGgoQbWluaW1pemVfbGF0ZW5jeRgBIAEoCEgAEjoKEWF0X2xlYXN0X2FzX2ZyZXNoGAIgASgLMh0ubXVuaW1lbnQudjEuQ29uc2lzdGVuY3lUb2tlbkgAEhAKBnN0cm9uZxgDIAEoCEgAQg0KC3JlcXVpcmVtZW50YgZwcm90bzM");
+  fileDesc("Ch1tdW5pbWVudC92MS9jb25zaXN0ZW5jeS5wcm90bxILbXVuaW1lbnQudjEiMAoQQ29uc2lzdGVuY3lUb2tlbhINCgV0b2tlbhgBIAEoCRINCgVvcmRlchgCIAEoAyKGAQoLQ29uc2lzdGVuY3kSGgoQbWluaW1pemVfbGF0ZW5jeRgBIAEoCEgAEjoKEWF0X2xlYXN0X2FzX2ZyZXNoGAIgASgLMh0ubXVuaW1lbnQudjEuQ29uc2lzdGVuY3lUb2tlbkgAEhAKBnN0cm9uZxgDIAEoCEgAQg0KC3JlcXVpcmVtZW50YgZwcm90bzM");
 
 /**
  * An opaque mark of a state of the store. Every write returns one; every read returns the one that
@@ -30,6 +30,15 @@ export type ConsistencyToken = Message<"muniment.v1.ConsistencyToken"> & {
    * @generated from field: string token = 1;
    */
   token: string;
+
+  /**
+   * Which of two tokens of one tenant is the fresher: the one with the larger number. A client that
+   * holds the token of its last write goes by it, because answers of calls that run at the same time
+   * arrive in any order. Set in answers; 0 from servers that do not tell. Ignored in requests.
+   *
+   * @generated from field: int64 order = 2;
+   */
+  order: bigint;
 };
 
 /**

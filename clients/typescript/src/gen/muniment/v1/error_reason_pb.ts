@@ -271,7 +271,8 @@ export enum ErrorReason {
 
   /**
    * RESOURCE_EXHAUSTED. A quota of the tenant is used up. Details: `google.rpc.QuotaFailure`,
-   * `google.rpc.RetryInfo`. Metadata: `quota`, `limit`.
+   * `google.rpc.RetryInfo`. Metadata: `quota`, `limit`. Reserved: no version of the server answers it yet;
+   * clients must know it all the same.
    *
    * @generated from enum value: ERROR_REASON_QUOTA_EXCEEDED = 40;
    */
@@ -309,8 +310,9 @@ export enum ErrorReason {
   KEY_STORE_UNAVAILABLE = 52,
 
   /**
-   * UNAVAILABLE. The server is stopping; another one takes over. Detail: `google.rpc.RetryInfo`. No
-   * metadata.
+   * UNAVAILABLE. The server is stopping, and the call had not ended when the time for that was up, or
+   * came too late; another server takes over. Whether a write took place is then unknown; repeat it with
+   * the same request id. Detail: `google.rpc.RetryInfo`. No metadata.
    *
    * @generated from enum value: ERROR_REASON_SHUTTING_DOWN = 53;
    */

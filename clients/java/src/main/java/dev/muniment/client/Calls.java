@@ -111,10 +111,15 @@ final class Calls {
         return failure instanceof RuntimeException known ? known : new IllegalStateException(failure);
     }
 
-    /** Keeps the token of a write. */
+    /**
+     * Keeps the token of a write, unless it is older than the one held: answers of calls that run at the same time
+     * arrive in any order. Servers that tell no order are taken at their word.
+     */
     void wrote(ConsistencyToken answered) {
         if (!answered.getToken().isEmpty()) {
-            token.set(answered);
+            token.updateAndGet(held -> held != null && answered.getOrder() != 0 && answered.getOrder() < held.getOrder()
+                    ? held
+                    : answered);
         }
     }
 

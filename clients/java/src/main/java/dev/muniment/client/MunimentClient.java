@@ -69,7 +69,7 @@ public final class MunimentClient implements AutoCloseable {
         return new MunimentClient(calls, Deadlines.positive(each));
     }
 
-    /** The state of the store after the write that was answered last. */
+    /** The state of the store after the freshest write that was answered. */
     public Optional<ConsistencyToken> consistencyToken() {
         return Optional.ofNullable(calls.token.get());
     }

@@ -46,15 +46,16 @@ public final class ConsistencyProto {
   static {
     java.lang.String[] descriptorData = {
       "\n\035muniment/v1/consistency.proto\022\013munimen" +
-      "t.v1\"(\n\020ConsistencyToken\022\024\n\005token\030\001 \001(\tR" +
-      "\005token\"\257\001\n\013Consistency\022+\n\020minimize_laten" +
-      "cy\030\001 \001(\010H\000R\017minimizeLatency\022J\n\021at_least_" +
-      "as_fresh\030\002 \001(\0132\035.muniment.v1.Consistency" +
-      "TokenH\000R\016atLeastAsFresh\022\030\n\006strong\030\003 \001(\010H" +
-      "\000R\006strongB\r\n\013requirementBp\n\017dev.muniment" +
-      ".v1B\020ConsistencyProtoP\001\242\002\003MXX\252\002\013Muniment" +
-      ".V1\312\002\013Muniment\\V1\342\002\027Muniment\\V1\\GPBMetad" +
-      "ata\352\002\014Muniment::V1b\006proto3"
+      "t.v1\">\n\020ConsistencyToken\022\024\n\005token\030\001 \001(\tR" +
+      "\005token\022\024\n\005order\030\002 \001(\003R\005order\"\257\001\n\013Consist" +
+      "ency\022+\n\020minimize_latency\030\001 \001(\010H\000R\017minimi" +
+      "zeLatency\022J\n\021at_least_as_fresh\030\002 \001(\0132\035.m" +
+      "uniment.v1.ConsistencyTokenH\000R\016atLeastAs" +
+      "Fresh\022\030\n\006strong\030\003 \001(\010H\000R\006strongB\r\n\013requi" +
+      "rementBp\n\017dev.muniment.v1B\020ConsistencyPr" +
+      "otoP\001\242\002\003MXX\252\002\013Muniment.V1\312\002\013Muniment\\V1\342" +
+      "\002\027Muniment\\V1\\GPBMetadata\352\002\014Muniment::V1" +
+      "b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -65,7 +66,7 @@ public final class ConsistencyProto {
     internal_static_muniment_v1_ConsistencyToken_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_muniment_v1_ConsistencyToken_descriptor,
-        new java.lang.String[] { "Token", });
+        new java.lang.String[] { "Token", "Order", });
     internal_static_muniment_v1_Consistency_descriptor =
       getDescriptor().getMessageTypes().get(1);
     internal_static_muniment_v1_Consistency_fieldAccessorTable = new

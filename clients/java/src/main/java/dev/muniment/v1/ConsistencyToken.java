@@ -102,6 +102,23 @@ private static final long serialVersionUID = 0L;
     }
   }
 
+  public static final int ORDER_FIELD_NUMBER = 2;
+  private long order_ = 0L;
+  /**
+   * <pre>
+   * Which of two tokens of one tenant is the fresher: the one with the larger number. A client that
+   * holds the token of its last write goes by it, because answers of calls that run at the same time
+   * arrive in any order. Set in answers; 0 from servers that do not tell. Ignored in requests.
+   * </pre>
+   *
+   * <code>int64 order = 2 [json_name = "order"];</code>
+   * @return The order.
+   */
+  @java.lang.Override
+  public long getOrder() {
+    return order_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -119,6 +136,9 @@ private static final long serialVersionUID = 0L;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(token_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 1, token_);
     }
+    if (order_ != 0L) {
+      output.writeInt64(2, order_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -130,6 +150,10 @@ private static final long serialVersionUID = 0L;
     size = 0;
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(token_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(1, token_);
+    }
+    if (order_ != 0L) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt64Size(2, order_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -148,6 +172,8 @@ private static final long serialVersionUID = 0L;
 
     if (!getToken()
         .equals(other.getToken())) return false;
+    if (getOrder()
+        != other.getOrder()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -161,6 +187,9 @@ private static final long serialVersionUID = 0L;
     hash = (19 * hash) + getDescriptor().hashCode();
     hash = (37 * hash) + TOKEN_FIELD_NUMBER;
     hash = (53 * hash) + getToken().hashCode();
+    hash = (37 * hash) + ORDER_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        getOrder());
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -298,6 +327,7 @@ private static final long serialVersionUID = 0L;
       super.clear();
       bitField0_ = 0;
       token_ = "";
+      order_ = 0L;
       return this;
     }
 
@@ -334,6 +364,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000001) != 0)) {
         result.token_ = token_;
       }
+      if (((from_bitField0_ & 0x00000002) != 0)) {
+        result.order_ = order_;
+      }
     }
 
     @java.lang.Override
@@ -352,6 +385,9 @@ private static final long serialVersionUID = 0L;
         token_ = other.token_;
         bitField0_ |= 0x00000001;
         onChanged();
+      }
+      if (other.getOrder() != 0L) {
+        setOrder(other.getOrder());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -384,6 +420,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000001;
               break;
             } // case 10
+            case 16: {
+              order_ = input.readInt64();
+              bitField0_ |= 0x00000002;
+              break;
+            } // case 16
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -504,6 +545,56 @@ private static final long serialVersionUID = 0L;
       checkByteStringIsUtf8(value);
       token_ = value;
       bitField0_ |= 0x00000001;
+      onChanged();
+      return this;
+    }
+
+    private long order_ ;
+    /**
+     * <pre>
+     * Which of two tokens of one tenant is the fresher: the one with the larger number. A client that
+     * holds the token of its last write goes by it, because answers of calls that run at the same time
+     * arrive in any order. Set in answers; 0 from servers that do not tell. Ignored in requests.
+     * </pre>
+     *
+     * <code>int64 order = 2 [json_name = "order"];</code>
+     * @return The order.
+     */
+    @java.lang.Override
+    public long getOrder() {
+      return order_;
+    }
+    /**
+     * <pre>
+     * Which of two tokens of one tenant is the fresher: the one with the larger number. A client that
+     * holds the token of its last write goes by it, because answers of calls that run at the same time
+     * arrive in any order. Set in answers; 0 from servers that do not tell. Ignored in requests.
+     * </pre>
+     *
+     * <code>int64 order = 2 [json_name = "order"];</code>
+     * @param value The order to set.
+     * @return This builder for chaining.
+     */
+    public Builder setOrder(long value) {
+
+      order_ = value;
+      bitField0_ |= 0x00000002;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Which of two tokens of one tenant is the fresher: the one with the larger number. A client that
+     * holds the token of its last write goes by it, because answers of calls that run at the same time
+     * arrive in any order. Set in answers; 0 from servers that do not tell. Ignored in requests.
+     * </pre>
+     *
+     * <code>int64 order = 2 [json_name = "order"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearOrder() {
+      bitField0_ = (bitField0_ & ~0x00000002);
+      order_ = 0L;
       onChanged();
       return this;
     }

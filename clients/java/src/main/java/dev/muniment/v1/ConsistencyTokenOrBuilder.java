@@ -35,4 +35,16 @@ public interface ConsistencyTokenOrBuilder extends
    */
   com.google.protobuf.ByteString
       getTokenBytes();
+
+  /**
+   * <pre>
+   * Which of two tokens of one tenant is the fresher: the one with the larger number. A client that
+   * holds the token of its last write goes by it, because answers of calls that run at the same time
+   * arrive in any order. Set in answers; 0 from servers that do not tell. Ignored in requests.
+   * </pre>
+   *
+   * <code>int64 order = 2 [json_name = "order"];</code>
+   * @return The order.
+   */
+  long getOrder();
 }

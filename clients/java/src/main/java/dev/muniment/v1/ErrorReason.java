@@ -298,7 +298,8 @@ public enum ErrorReason
   /**
    * <pre>
    * RESOURCE_EXHAUSTED. A quota of the tenant is used up. Details: `google.rpc.QuotaFailure`,
-   * `google.rpc.RetryInfo`. Metadata: `quota`, `limit`.
+   * `google.rpc.RetryInfo`. Metadata: `quota`, `limit`. Reserved: no version of the server answers it yet;
+   * clients must know it all the same.
    * </pre>
    *
    * <code>ERROR_REASON_QUOTA_EXCEEDED = 40;</code>
@@ -341,8 +342,9 @@ public enum ErrorReason
   ERROR_REASON_KEY_STORE_UNAVAILABLE(52),
   /**
    * <pre>
-   * UNAVAILABLE. The server is stopping; another one takes over. Detail: `google.rpc.RetryInfo`. No
-   * metadata.
+   * UNAVAILABLE. The server is stopping, and the call had not ended when the time for that was up, or
+   * came too late; another server takes over. Whether a write took place is then unknown; repeat it with
+   * the same request id. Detail: `google.rpc.RetryInfo`. No metadata.
    * </pre>
    *
    * <code>ERROR_REASON_SHUTTING_DOWN = 53;</code>
@@ -670,7 +672,8 @@ public enum ErrorReason
   /**
    * <pre>
    * RESOURCE_EXHAUSTED. A quota of the tenant is used up. Details: `google.rpc.QuotaFailure`,
-   * `google.rpc.RetryInfo`. Metadata: `quota`, `limit`.
+   * `google.rpc.RetryInfo`. Metadata: `quota`, `limit`. Reserved: no version of the server answers it yet;
+   * clients must know it all the same.
    * </pre>
    *
    * <code>ERROR_REASON_QUOTA_EXCEEDED = 40;</code>
@@ -713,8 +716,9 @@ public enum ErrorReason
   public static final int ERROR_REASON_KEY_STORE_UNAVAILABLE_VALUE = 52;
   /**
    * <pre>
-   * UNAVAILABLE. The server is stopping; another one takes over. Detail: `google.rpc.RetryInfo`. No
-   * metadata.
+   * UNAVAILABLE. The server is stopping, and the call had not ended when the time for that was up, or
+   * came too late; another server takes over. Whether a write took place is then unknown; repeat it with
+   * the same request id. Detail: `google.rpc.RetryInfo`. No metadata.
    * </pre>
    *
    * <code>ERROR_REASON_SHUTTING_DOWN = 53;</code>
