@@ -1,11 +1,11 @@
-"""The gRPC server's life: options, TLS, health, reflection, signals, and an orderly end."""
+"""The gRPC server's life: options, TLS, health before everything else, signals, and an orderly end."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 import signal
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -14,7 +14,10 @@ import grpc
 from grpc_health.v1 import health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from muniment_server.health import Health
+from muniment_server.health import Health, ReadinessCheck
+from muniment_server.interceptors.call import Stage
+from muniment_server.interceptors.errors import ErrorStage
+from muniment_server.interceptors.gate import Gate, LateHandlers
 from muniment_server.telemetry.logs import describe_exception
 
 _log = logging.getLogger("muniment.server")
@@ -66,21 +69,21 @@ class TlsFiles:
 
 
 class GrpcServer:
-    """One grpc.aio server with health and reflection.
+    """One grpc.aio server with health and reflection: `start` it before all else, `open` it after.
 
-    register: adds the servicers. services: their full names. listen: `host:port`, port 0 for any;
-    `port` tells the one chosen. min_ping_seconds: a client that pings more often for a while is sent away
-    (GOAWAY, too many pings). Must be made, started and stopped in one running event loop.
+    services: full names of what it will serve. listen: `host:port`, port 0 for any; `port` tells the one
+    chosen. before: the stages of calls that come before it is open. min_ping_seconds: a client that pings
+    more often for a while is sent away (GOAWAY, too many pings). Must be made, started and stopped in one
+    running event loop.
     """
 
     def __init__(
         self,
         *,
         listen: str,
-        register: Callable[[grpc.aio.Server], None],
         services: Sequence[str],
         health: Health,
-        interceptors: Sequence[Any] = (),
+        before: Sequence[Stage] = (),
         tls: TlsFiles | None = None,
         reflect: bool = False,
         reuse_port: bool = False,
@@ -97,10 +100,14 @@ class GrpcServer:
         self._grace = grace
         self._stopping = asyncio.Event()
         self._hurry = asyncio.Event()
+        self._started = False
+        self._opened = False
         self._stopped = False
         self._callbacks: list[tuple[str, Callable[[], Awaitable[None]]]] = []
+        self._gate = Gate(tuple(before) or (ErrorStage(),))
+        self._handlers = LateHandlers()
         self._server = grpc.aio.server(
-            interceptors=list(interceptors),
+            interceptors=[self._gate],
             # Without it two servers would share a port unnoticed.
             options=(
                 *OPTIONS,
@@ -110,7 +117,7 @@ class GrpcServer:
             ),
             maximum_concurrent_rpcs=max_concurrent_rpcs,
         )
-        register(self._server)
+        self._server.add_generic_rpc_handlers((self._handlers,))
         health_pb2_grpc.add_HealthServicer_to_server(health, self._server)
         if reflect:
             reflection.enable_server_reflection(
@@ -125,7 +132,13 @@ class GrpcServer:
         self._callbacks.append((name, callback))
 
     async def start(self) -> None:
-        """Bind, run the first health checks, and serve. Raises ServerError."""
+        """Bind and answer health, NOT_SERVING but for liveness; other calls are refused. Raises ServerError.
+
+        Nothing happens when it was started before.
+        """
+        if self._started:
+            return
+        self._started = True
         try:
             if self._tls is not None:
                 self.port = self._server.add_secure_port(self._listen, self._tls.credentials())
@@ -138,7 +151,22 @@ class GrpcServer:
         if self.port == 0:
             raise ServerError(f"cannot listen on {self._listen}: the address is in use or not this machine's")
         await self._server.start()
-        await self.health.start()
+        _log.debug("%s answers health", self._listen)
+
+    async def open(
+        self,
+        register: Callable[[LateHandlers], None],
+        chain: grpc.aio.ServerInterceptor[Any, Any] | None = None,
+        checks: Mapping[str, ReadinessCheck] | None = None,
+    ) -> None:
+        """Run the first health checks, and serve.
+
+        register: adds the servicers. chain: what calls pass on their way there. checks: by name of the part.
+        """
+        register(self._handlers)
+        self._gate.open(chain)
+        self._opened = True
+        await self.health.start(checks or {})
         _log.info(
             "listening on %s (port %d, %s)", self._listen, self.port, "TLS" if self._tls else "plaintext"
         )
@@ -174,7 +202,8 @@ class GrpcServer:
         self._stopped = True
         _log.info("stopping: no longer ready")
         self.health.drain()
-        await self._patience(self._drain_delay)
+        if self._opened:
+            await self._patience(self._drain_delay)
         await self.health.close()
         # New calls are refused from here on; running ones have `grace` seconds.
         ending = asyncio.create_task(self._server.stop(self._grace))

@@ -2,8 +2,8 @@
 
 | Service name | SERVING while |
 | --- | --- |
-| `` (overall), `readiness`, and every service of the contract | all checks pass and no stop has begun |
-| `liveness` | the process answers, a stop included |
+| `` (overall), `readiness`, every service of the contract | started, not stopping, and all checks pass |
+| `liveness` | the process answers, start and stop included |
 
 Any other name is NOT_FOUND (Check) or SERVICE_UNKNOWN (Watch), as the protocol asks. Needs neither a
 credential nor a tenant. It is our own because a stop must end open watches: the stock servicer
@@ -36,21 +36,13 @@ _SERVICE_UNKNOWN: Final = health_pb2.HealthCheckResponse.SERVICE_UNKNOWN
 
 
 class Health(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
-    """Health of this process. Not ready until the first round of checks has passed.
+    """Health of this process. Not ready until it was told the checks and their first round has passed.
 
-    checks: by the name of the part (`database`, `embedder`, `key store`). interval: seconds between
-    two rounds, at most 5. timeout: seconds after which a check counts as failed.
+    interval: seconds between two rounds, at most 5. timeout: seconds after which a check counts as failed.
     """
 
-    def __init__(
-        self,
-        checks: Mapping[str, ReadinessCheck],
-        services: Iterable[str],
-        *,
-        interval: float = 2.0,
-        timeout: float = 3.0,
-    ) -> None:
-        self._checks = dict(checks)
+    def __init__(self, services: Iterable[str], *, interval: float = 2.0, timeout: float = 3.0) -> None:
+        self._checks: Mapping[str, ReadinessCheck] = {}
         self._ready_names = frozenset({"", READINESS, *services})
         self._interval = min(interval, 5.0)
         self._timeout = timeout
@@ -71,8 +63,12 @@ class Health(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
         """The parts that fail, with the types of their errors."""
         return dict(self._failing)
 
-    async def start(self) -> None:
-        """Run the checks once, then keep running them."""
+    async def start(self, checks: Mapping[str, ReadinessCheck]) -> None:
+        """Run the checks once, then keep running them.
+
+        checks: by the name of the part (`database`, `embedder`, `key store`).
+        """
+        self._checks = dict(checks)
         await self.check_now()
         self._task = asyncio.create_task(self._poll(), name="health checks")
 

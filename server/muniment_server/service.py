@@ -9,6 +9,7 @@ from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from importlib.metadata import version
+from typing import cast
 from uuid import UUID
 
 import grpc
@@ -63,6 +64,7 @@ from muniment_server.interceptors.authentication import AuthenticationStage
 from muniment_server.interceptors.chain import Chain, stages
 from muniment_server.interceptors.deadline import DeadlineRule, DeadlineStage
 from muniment_server.interceptors.errors import ErrorStage
+from muniment_server.interceptors.gate import LateHandlers
 from muniment_server.interceptors.limits import LimitStage
 from muniment_server.interceptors.methods import MethodClass
 from muniment_server.interceptors.permission import PermissionStage
@@ -138,9 +140,18 @@ def _translate(error: BaseException) -> MunimentError | None:
 
 
 class Service:
-    """One serving process. `start`, then `run` until a signal or `stop`."""
+    """One serving process. `start`, then `run` until a signal or `stop`.
 
-    def __init__(self, settings: Settings, parts: Parts, clock: Callable[[], datetime] = utc_now) -> None:
+    server: one that listens already (see `grpc_server`); without it the service makes its own.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        parts: Parts,
+        clock: Callable[[], datetime] = utc_now,
+        server: GrpcServer | None = None,
+    ) -> None:
         self.settings = settings
         self.parts = parts
         self.database = Database(
@@ -210,7 +221,7 @@ class Service:
         self._hints = Hints(parts.app_conninfo, self._hinted)
         self._upkeep: asyncio.Task[None] | None = None
         self._closing = AsyncExitStack()
-        self.server: GrpcServer | None = None
+        self.server = server
 
     @property
     def embeddings(self) -> EmbeddingService:
@@ -269,33 +280,21 @@ class Service:
         await self._open("ingests", self.ingests.start, self.ingests.stop)
         self._upkeep = asyncio.create_task(self._keep_up(), name="muniment-upkeep")
         self._closing.push_async_callback(self._stop_upkeep)
-        health = Health(
+        if self.server is None:
+            self.server = grpc_server(settings)
+        chain = self._chain()
+        self.server.on_stop("denied calls", self._errors.drain)
+        self.server.on_stop("service", self._closing.aclose)
+        await self.server.start()
+        await self.server.open(
+            self._register,
+            chain,
             {
                 "database": self.database.check,
                 "embedder": self._check_embedder,
                 "key store": self.parts.key_store.check,
             },
-            SERVICE_NAMES,
-            interval=settings.health_interval,
         )
-        self.server = GrpcServer(
-            listen=settings.listen,
-            register=self._register,
-            services=SERVICE_NAMES,
-            health=health,
-            interceptors=[self._chain()],
-            tls=TlsFiles(settings.tls_cert_file, settings.tls_key_file, settings.tls_client_ca_file)
-            if settings.tls_cert_file and settings.tls_key_file
-            else None,
-            reflect=settings.reflection_enabled,
-            reuse_port=settings.shared_listen,
-            max_concurrent_rpcs=settings.max_concurrent_rpcs,
-            drain_delay=settings.drain_delay,
-            grace=settings.shutdown_grace,
-        )
-        self.server.on_stop("denied calls", self._errors.drain)
-        self.server.on_stop("service", self._closing.aclose)
-        await self.server.start()
 
     async def _open(
         self, name: str, start: Callable[[], Awaitable[object]], stop: Callable[[], Awaitable[object]]
@@ -304,7 +303,9 @@ class Service:
         await start()
         _log.debug("%s is open", name)
 
-    def _register(self, server: grpc.aio.Server) -> None:
+    def _register(self, handlers: LateHandlers) -> None:
+        # As much of a server as the generated code uses.
+        server = cast("grpc.aio.Server", handlers)
         memory_service_pb2_grpc.add_MemoryServiceServicer_to_server(MemoryService(self.services), server)
         audit_pb2_grpc.add_AuditServiceServicer_to_server(AuditService(self.services, self.sealer), server)
         review_pb2_grpc.add_ReviewServiceServicer_to_server(ReviewService(self.services), server)
@@ -415,6 +416,24 @@ class Service:
             await self._closing.aclose()
 
 
+def grpc_server(settings: Settings) -> GrpcServer:
+    """The server of these settings, not started. Must be made in the running event loop."""
+    return GrpcServer(
+        listen=settings.listen,
+        services=SERVICE_NAMES,
+        health=Health(SERVICE_NAMES, interval=settings.health_interval),
+        before=(TelemetryStage(settings.host, settings.port), ErrorStage()),
+        tls=TlsFiles(settings.tls_cert_file, settings.tls_key_file, settings.tls_client_ca_file)
+        if settings.tls_cert_file and settings.tls_key_file
+        else None,
+        reflect=settings.reflection_enabled,
+        reuse_port=settings.shared_listen,
+        max_concurrent_rpcs=settings.max_concurrent_rpcs,
+        drain_delay=settings.drain_delay,
+        grace=settings.shutdown_grace,
+    )
+
+
 async def serve(settings: Settings, announce: Callable[[Installation, GrpcServer], None]) -> None:
     """Everything from settings to the end of the process; `announce` is called once it listens.
 
@@ -433,6 +452,12 @@ async def _prepared(
         version=version("muniment-server"), environ=os.environ, capture=settings.capture_content
     )
     closing.push_async_callback(telemetry.aclose)
+    server = grpc_server(settings)
+    closing.push_async_callback(server.stop)
+    if not settings.shared_listen:
+        # A shared port is opened when all is ready: the kernel would give a process that starts its part of
+        # the connections, though others could serve them.
+        await server.start()
     provider = master_keys(settings)
     # Before the database: a master key that does not open the key store must not set passwords of roles.
     store = key_store(settings, provider)
@@ -452,11 +477,11 @@ async def _prepared(
             choice.embedder(found),
             choice.load_anew,
         ),
+        server=server,
     )
     await service.start()
-    if service.server is not None:
-        service.server.handle_signals()
-        announce(installation, service.server)
+    server.handle_signals()
+    announce(installation, server)
     return service
 
 

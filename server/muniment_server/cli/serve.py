@@ -1,6 +1,7 @@
 """`muniment serve`: the service."""
 
 import json
+import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,6 +35,9 @@ def serve(
     Settings are environment variables MUNIMENT_*. Without MUNIMENT_DATABASE_URL an embedded PostgreSQL in
     MUNIMENT_HOME (default ./muniment-data) is started.
     """
+    # Before gRPC is imported: it need not live on in children, which are other programs from the first moment
+    # (PostgreSQL), and else it says in two lines of its own that it could not.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
     from muniment_server import config, grpc_server, service
     from muniment_server.telemetry.logs import configure_logging
 

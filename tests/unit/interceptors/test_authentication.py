@@ -187,7 +187,7 @@ async def test_malformed_client_name_is_left_out() -> None:
 
 
 async def test_health_and_reflection_need_no_credential() -> None:
-    health = Health({}, ["muniment.v1.MemoryService"])
+    health = Health(["muniment.v1.MemoryService"])
 
     def register(server: grpc.aio.Server) -> None:
         health_pb2_grpc.add_HealthServicer_to_server(health, server)

@@ -21,11 +21,14 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from google.rpc import error_details_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+from grpc_status import rpc_status
 
 from muniment_server.grpc_server import MIN_PING_SECONDS, GrpcServer, ServerError, TlsFiles, run
 from muniment_server.health import Health, ReadinessCheck
+from muniment_server.interceptors.gate import LateHandlers
 
 SERVING = health_pb2.HealthCheckResponse.SERVING
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
@@ -61,7 +64,7 @@ class Echo:
     async def quick(self, request: bytes, _context: Any) -> bytes:
         return request
 
-    def register(self, server: grpc.aio.Server) -> None:
+    def register(self, server: LateHandlers) -> None:
         handlers = {
             "Wait": grpc.unary_unary_rpc_method_handler(self.wait),
             "Quick": grpc.unary_unary_rpc_method_handler(self.quick),
@@ -69,17 +72,26 @@ class Echo:
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("echo.Echo", handlers),))
 
 
+class Whole(GrpcServer):
+    """A server whose start is a matter of a moment."""
+
+    def __init__(self, echo: Echo, checks: dict[str, ReadinessCheck], **options: Any) -> None:
+        super().__init__(
+            services=[SERVICE],
+            health=Health([SERVICE], interval=0.05, timeout=0.2),
+            **{"listen": "127.0.0.1:0", "drain_delay": 0.0} | options,
+        )
+        self.echo, self.checks = echo, checks
+
+    async def start(self) -> None:
+        await super().start()
+        await self.open(self.echo.register, None, self.checks)
+
+
 def make(
     echo: Echo | None = None, checks: dict[str, ReadinessCheck] | None = None, **options: Any
 ) -> GrpcServer:
-    options.setdefault("listen", "127.0.0.1:0")
-    options.setdefault("drain_delay", 0.0)
-    return GrpcServer(
-        register=(echo or Echo()).register,
-        services=[SERVICE],
-        health=Health(checks or {}, [SERVICE], interval=0.05, timeout=0.2),
-        **options,
-    )
+    return Whole(echo or Echo(), checks or {}, **options)
 
 
 @asynccontextmanager
@@ -165,6 +177,59 @@ async def test_watch_tells_changes_and_does_not_hold_up_the_end() -> None:
 
 
 # --- start --------------------------------------------------------------------------------------
+
+
+async def test_before_it_is_open_it_answers_health_and_refuses_the_rest() -> None:
+    echo, part = Echo(), Part()
+    part.works = False
+    server = GrpcServer(
+        listen="127.0.0.1:0",
+        services=[SERVICE],
+        health=Health([SERVICE], interval=0.05),
+        drain_delay=30,
+        reflect=True,
+    )
+    await server.start()
+    async with channel(server) as opened:
+        watch = health_pb2_grpc.HealthStub(opened).Watch(health_pb2.HealthCheckRequest(), timeout=20)
+        assert (await watch.read()).status == NOT_SERVING
+        for service in ("", "readiness", SERVICE):
+            assert await status(opened, service) == NOT_SERVING
+        assert await status(opened, "liveness") == SERVING
+        for method in ("/echo.Echo/Quick", f"/{SERVICE}/Write", "/muniment.v1.Nope/Nope"):
+            with pytest.raises(grpc.aio.AioRpcError) as caught:
+                await opened.unary_unary(method)(b"1", timeout=5)
+            assert caught.value.code() is grpc.StatusCode.UNAVAILABLE
+            told = rpc_status.from_call(caught.value)
+            assert told is not None
+            details = {each.TypeName().rpartition(".")[2]: each for each in told.details}
+            assert details.keys() == {"ErrorInfo", "RetryInfo"}
+            info = error_details_pb2.ErrorInfo()
+            details["ErrorInfo"].Unpack(info)
+            assert (info.domain, info.reason) == ("muniment.dev", "DATABASE_UNAVAILABLE")
+        names = iter([reflection_pb2.ServerReflectionRequest(list_services="")])
+        listing = reflection_pb2_grpc.ServerReflectionStub(opened).ServerReflectionInfo(names, timeout=5)
+        assert [each async for each in listing]
+
+        await server.open(echo.register, None, {"database": part.check})
+        # Open, but not ready before its parts are: calls find out themselves.
+        assert await status(opened) == NOT_SERVING
+        assert await opened.unary_unary("/echo.Echo/Quick")(b"1", timeout=5) == b"1"
+        part.works = True
+        assert (await watch.read()).status == SERVING
+        watch.cancel()
+    server.request_stop()
+    server.request_stop()
+    await server.stop()
+
+
+async def test_a_stop_before_it_is_open_waits_for_nobody() -> None:
+    server = GrpcServer(listen="127.0.0.1:0", services=[], health=Health([]), drain_delay=30)
+    await server.start()
+    async with channel(server) as opened:
+        assert await status(opened, "liveness") == SERVING
+        async with asyncio.timeout(10):
+            await server.stop()
 
 
 async def test_port_in_use_is_a_clear_error() -> None:
@@ -412,13 +477,13 @@ from muniment_server.grpc_server import MIN_PING_SECONDS, GrpcServer, run
 from muniment_server.health import Health
 
 async def main():
-    server = GrpcServer(listen="127.0.0.1:0", register=lambda s: None, services=[], health=Health({}, []),
-                        drain_delay=0.05, grace=1)
+    server = GrpcServer(listen="127.0.0.1:0", services=[], health=Health([]), drain_delay=0.05, grace=1)
     async def closed():
         print("closed", flush=True)
     server.on_stop("pools", closed)
     server.handle_signals()
     await server.start()
+    await server.open(lambda handlers: None)
     print(type(asyncio.get_running_loop()).__module__, flush=True)
     await server.serve()
 
