@@ -25,6 +25,7 @@ from muniment_server._gen.muniment.v1 import (
 )
 from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.model import MemoryKind, TrustLevel
+from support.clock import MovableClock
 from support.policies import set_policy
 from support.postgres import PostgresDatabase
 from support.service import Caller, RunningService, error_info, item, running_service, scope
@@ -35,16 +36,7 @@ VECTOR, LEXICAL = recall_pb2.RETRIEVAL_LEG_VECTOR, recall_pb2.RETRIEVAL_LEG_LEXI
 FOUND = {"min_score": 0.0, "limit": 200}
 
 
-class Clock:
-    """A clock that tests move."""
-
-    ahead = timedelta(0)
-
-    def __call__(self) -> datetime:
-        return datetime.now(UTC) + self.ahead
-
-
-CLOCK = Clock()
+CLOCK = MovableClock()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

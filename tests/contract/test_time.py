@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,10 +12,13 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from contract.stored import Stored, refused
 from muniment_server._gen.muniment.v1 import filter_pb2, memory_pb2, memory_service_pb2
+from support.clock import MovableClock
 from support.postgres import PostgresDatabase
 from support.service import EVENT, Caller, RunningService, item, running_service, scope, violations
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+CLOCK = MovableClock()
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -28,7 +31,7 @@ async def shared(module_database: PostgresDatabase) -> AsyncIterator[RunningServ
     os.environ["TZ"] = "America/Los_Angeles"
     time.tzset()
     try:
-        async with running_service(module_database) as running:
+        async with running_service(module_database, clock=CLOCK) as running:
             yield running
     finally:
         if before is None:
@@ -161,20 +164,73 @@ async def test_a_validity_ends_after_it_begins(caller: Caller, stored: Stored) -
     assert stored.count("memory") == 1
 
 
-async def test_what_held_between_two_versions_is_found_though_it_was_replaced_and_expired(
+@pytest.fixture
+def clock() -> Iterator[MovableClock]:
+    """The service's clock, which is back in the present afterwards."""
+    yield CLOCK
+    CLOCK.ahead = timedelta(0)
+
+
+async def _contents(caller: Caller, instant: datetime, **fields: Any) -> list[str]:
+    return await caller.contents("u1", "lives", as_of_time=instant, min_score=0.0, **fields)
+
+
+async def test_an_instant_between_two_versions_gives_the_first_though_it_has_expired_since(
+    caller: Caller, stored: Stored, clock: MovableClock
+) -> None:
+    before = clock.pass_by(seconds=10)
+    nice = _event("Lives in Nice", _stamp("2020-01-01T00:00:00Z"))
+    nice.ttl.FromTimedelta(timedelta(minutes=20))
+    old = (await caller.write("u1", nice)).results[0].memory
+    between = clock.pass_by(minutes=10)
+    moved = _event("Lives in Lyon", _stamp("2023-01-01T00:00:00Z"))
+    new = (await caller.supersede(old.memory_id, moved)).memory
+    afterwards = clock.pass_by(hours=2)
+    assert stored.memory(old.memory_id)["expire_time"] < afterwards
+    for instant, expected in (
+        (before, []),
+        (between, ["Lives in Nice"]),
+        (afterwards, ["Lives in Lyon"]),
+    ):
+        assert await _contents(caller, instant) == expected
+    # To the microsecond: the correction is known from the instant at which it was made.
+    made = new.create_time.ToDatetime(UTC)
+    assert await _contents(caller, made - timedelta(microseconds=1)) == ["Lives in Nice"]
+    assert await _contents(caller, made) == ["Lives in Lyon"]
+    # Of today's two versions only the newer is left, whatever the states asked for.
+    both = filter_pb2.MemoryFilter(states=["MEMORY_STATE_ACTIVE", "MEMORY_STATE_SUPERSEDED"])
+    assert await caller.contents("u1", "lives", min_score=0.0) == ["Lives in Lyon"]
+    assert await caller.contents("u1", "lives", filter=both, min_score=0.0) == ["Lives in Lyon"]
+    assert stored.memory(old.memory_id)["valid_to"] == datetime(2023, 1, 1, tzinfo=UTC)
+
+
+async def test_an_instant_before_it_expired_gives_a_memory_that_nothing_replaced(
+    caller: Caller, clock: MovableClock
+) -> None:
+    nice = _event("Lives in Nice", _stamp("2020-01-01T00:00:00Z"))
+    nice.ttl.FromTimedelta(timedelta(minutes=20))
+    expiry = (await caller.write("u1", nice)).results[0].memory.expire_time.ToDatetime(UTC)
+    clock.pass_by(hours=2)
+    assert await _contents(caller, expiry - timedelta(microseconds=1)) == ["Lives in Nice"]
+    assert await _contents(caller, expiry) == []
+    assert await caller.contents("u1", "lives", min_score=0.0) == []
+
+
+async def test_what_held_at_an_instant_is_found_though_it_was_replaced(
     caller: Caller, stored: Stored
 ) -> None:
-    first = _event("Lives in Nice", _stamp("2020-01-01T00:00:00Z"))
-    first.ttl.FromMilliseconds(400)
-    old = (await caller.write("u1", first)).results[0].memory
-    moved = _event("Lives in Lyon", _stamp("2023-01-01T00:00:00Z"))
-    await caller.supersede(old.memory_id, moved)
+    old = (await caller.write("u1", _event("Lives in Nice", _stamp("2020-01-01T00:00:00Z")))).results[0]
+    await caller.supersede(old.memory.memory_id, _event("Lives in Lyon", _stamp("2023-01-01T00:00:00Z")))
     both = ["MEMORY_STATE_ACTIVE", "MEMORY_STATE_SUPERSEDED"]
-    then = filter_pb2.MemoryFilter(states=both, valid_at=_stamp("2021-06-01T00:00:00Z"))
-    now = filter_pb2.MemoryFilter(states=both, valid_at=_stamp("2024-06-01T00:00:00Z"))
-    assert await caller.contents("u1", "lives", filter=then, min_score=0.0) == ["Lives in Nice"]
-    assert await caller.contents("u1", "lives", filter=now, min_score=0.0) == ["Lives in Lyon"]
-    assert stored.memory(old.memory_id)["valid_to"] == datetime(2023, 1, 1, tzinfo=UTC)
+    for instant, expected in (
+        ("2021-06-01T00:00:00Z", "Lives in Nice"),
+        ("2022-12-31T23:59:59.999999Z", "Lives in Nice"),
+        ("2023-01-01T00:00:00Z", "Lives in Lyon"),
+        ("2024-06-01T00:00:00Z", "Lives in Lyon"),
+    ):
+        held = filter_pb2.MemoryFilter(states=both, valid_at=_stamp(instant))
+        assert await caller.contents("u1", "lives", filter=held, min_score=0.0) == [expected], instant
+    assert stored.memory(old.memory.memory_id)["valid_to"] == datetime(2023, 1, 1, tzinfo=UTC)
 
 
 async def test_the_services_own_times_are_the_present(caller: Caller, stored: Stored) -> None:
