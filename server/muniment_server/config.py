@@ -165,6 +165,23 @@ class Settings(BaseSettings):
     """Folder or name of the cross-encoder of the judge `nli`."""
     judge_timeout: Annotated[float, Field(gt=0, le=60)] = 3.0
     """Seconds that a write waits for the judge; then nothing is proposed."""
+    rerank: Literal["none", "cross-encoder", "http"] = "none"
+    """Who reads a query with each of the best candidates: nobody, a model in this process, an endpoint."""
+    rerank_model: str | None = None
+    """Folder, package or name of the cross-encoder; for `http` the model's name there."""
+    rerank_url: str | None = None
+    """Of an endpoint that speaks `/rerank`, up to and with its version; for `rerank = "http"`."""
+    rerank_key: SecretStr | None = None
+    rerank_key_file: Path | None = None
+    """The endpoint's key, or a file that holds it."""
+    rerank_scale: Literal["probability", "logit"] = "probability"
+    """What the endpoint's scores are."""
+    rerank_candidates: Annotated[int, Field(ge=1, le=200)] = 30
+    """How many of the best candidates are read."""
+    rerank_timeout: Annotated[float, Field(gt=0, le=60)] = 1.0
+    """Seconds that a Recall waits at most, and half of the time that it has left."""
+    rerank_weight: Annotated[float, Field(ge=0, le=1)] = 0.5
+    """The reranker's share of what a score has above the threshold."""
     ingest_quiet_seconds: Seconds | None = None
     """Seconds without a new turn after which a session's extraction begins; by default each tenant's own."""
     ingest_attempts: Annotated[int, Field(ge=1, le=100)] = 5
@@ -244,7 +261,7 @@ class Settings(BaseSettings):
             raise ValueError("must be a URL that begins with postgresql://")
         return value
 
-    @field_validator("oidc_jwks_url", "llm_url")
+    @field_validator("oidc_jwks_url", "llm_url", "rerank_url")
     @classmethod
     def _https(cls, value: str | None) -> str | None:
         if value is None:
@@ -369,6 +386,12 @@ def _faults(settings: Settings) -> Iterator[str]:
         yield "MUNIMENT_LLM_URL, MUNIMENT_LLM_MODEL: give both or neither"
     if settings.llm_api_key is not None and settings.llm_api_key_file is not None:
         yield "MUNIMENT_LLM_API_KEY, MUNIMENT_LLM_API_KEY_FILE: give one of them"
+    if settings.rerank != "none" and not settings.rerank_model:
+        yield "MUNIMENT_RERANK: needs MUNIMENT_RERANK_MODEL"
+    if settings.rerank == "http" and not settings.rerank_url:
+        yield "MUNIMENT_RERANK: http needs MUNIMENT_RERANK_URL"
+    if settings.rerank_key is not None and settings.rerank_key_file is not None:
+        yield "MUNIMENT_RERANK_KEY, MUNIMENT_RERANK_KEY_FILE: give one of them"
     for field in (
         "master_key_file",
         "embedder_key_file",
@@ -377,6 +400,7 @@ def _faults(settings: Settings) -> Iterator[str]:
         "tls_client_ca_file",
         "oidc_jwks_file",
         "llm_api_key_file",
+        "rerank_key_file",
     ):
         path: Path | None = getattr(settings, field)
         if path is not None and not path.is_file():

@@ -71,6 +71,8 @@ from muniment_server.interceptors.permission import PermissionStage
 from muniment_server.interceptors.telemetry import TelemetryStage
 from muniment_server.interceptors.validation import ValidationStage
 from muniment_server.judging.factory import configured_judge
+from muniment_server.reranking.base import RerankPolicy
+from muniment_server.reranking.factory import configured_reranker
 from muniment_server.retrieval.analysis import Analyzer
 from muniment_server.retrieval.model_tokenizer import load_tokenizer
 from muniment_server.storage.credentials import DatabaseCredentials
@@ -199,6 +201,10 @@ class Service:
             on_ingested=lambda tenant_id: self.ingests.notify(tenant_id),
             judge=configured_judge(settings, self.chat),
             judge_patience=settings.judge_timeout,
+            reranker=configured_reranker(settings),
+            rerank_policy=RerankPolicy(
+                settings.rerank_candidates, settings.rerank_timeout, settings.rerank_weight
+            ),
         )
         self.ingests = IngestWorker(self.services, self._all_tenants if self.maintenance else None)
         self.keeper = ModelKeeper(self.models, self.database, parts.load)
@@ -277,6 +283,8 @@ class Service:
             await self._open("sealer", self.sealer.start, self.sealer.stop)
         if self.chat is not None:
             self._closing.push_async_callback(self.chat.close)
+        if self.services.reranker is not None:
+            self._closing.push_async_callback(self.services.reranker.close)
         await self._open("ingests", self.ingests.start, self.ingests.stop)
         self._upkeep = asyncio.create_task(self._keep_up(), name="muniment-upkeep")
         self._closing.push_async_callback(self._stop_upkeep)

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from uuid import UUID
 
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.content import Content
@@ -12,14 +11,14 @@ from muniment_server.domain.ids import new_id
 from muniment_server.domain.model import RetrievalLeg
 from muniment_server.domain.packing import ESTIMATE, PackedContext, PackItem, PackRules, Tokenizer, pack
 from muniment_server.domain.settings import TenantSettings
-from muniment_server.storage.recall import Candidate, RecallRows
+from muniment_server.storage.recall import Candidate
 from muniment_server.telemetry import names
 from muniment_server.telemetry.spans import pack_span
 
 from .choosing import Choice
 from .consistency import issue_token
 from .explaining import leg_scores, score_factors
-from .finding import count_found
+from .finding import Found, count_relevant
 from .recall_types import (
     Degradation,
     DegradationReason,
@@ -30,6 +29,7 @@ from .recall_types import (
     Recalled,
     Stage,
 )
+from .reranking import FACTOR, Reranking
 from .services import Services
 from .views import to_memory, weight
 
@@ -42,15 +42,20 @@ def compose(
     services: Services,
     command: RecallCommand,
     tenant_key: TenantKey,
-    rows: RecallRows | None,
+    found: Found,
     choice: Choice[Candidate, Content],
-    broken: list[UUID],
     query: Query,
     min_score: float,
     now: datetime,
     settings: TenantSettings,
+    reranking: Reranking,
+    dropped: int,
 ) -> Recalled:
-    """The answer of the chosen candidates, with what was left out and why."""
+    """The answer of the chosen candidates, with what was left out and why.
+
+    dropped: candidates that the reranker took below the minimum score.
+    """
+    rows, broken = found.rows, found.broken
     ranked: list[Ranked] = []
     size = 0
     for candidate, content in choice.chosen:
@@ -65,9 +70,9 @@ def compose(
             Ranked(
                 memory=memory,
                 rank=len(ranked) + 1,
-                score=candidate.score,
+                score=reranking.score(candidate),
                 legs=leg_scores(candidate, query.aim),
-                factors=score_factors(candidate, query.aim),
+                factors=(*score_factors(candidate, query.aim), *reranking.factors(candidate)),
             )
         )
     left_out: dict[LeftOutReason, int] = {}
@@ -82,14 +87,18 @@ def compose(
         leave(LeftOutReason.STATE, rows.other_state)
         leave(LeftOutReason.EXPIRED, rows.expired)
         leave(LeftOutReason.FILTERED, rows.filtered)
-        found = count_found([candidate for candidate, _ in choice.chosen])
-        leave(LeftOutReason.BELOW_MIN_SCORE, eligible - rows.relevant - (len(choice.chosen) - found))
+        offered = count_relevant(choice.chosen)
+        below = eligible - rows.relevant - (len(choice.chosen) - offered) - found.changed_pinned
+        leave(LeftOutReason.BELOW_MIN_SCORE, below + dropped)
+        leave(LeftOutReason.CHANGED, found.changed + found.changed_pinned)
         leave(LeftOutReason.RESPONSE_SIZE, len(choice.chosen) - len(ranked))
         leave(LeftOutReason.SOURCE_SHARE, len(choice.capped))
         leave(
             LeftOutReason.LIMIT,
             rows.relevant
-            - found
+            - offered
+            - dropped
+            - found.changed
             - len(choice.capped)
             - sum(1 for one in rows.candidates if one.found and one.revision.memory_id in set(broken)),
         )
@@ -122,7 +131,7 @@ def compose(
         limit=command.limit,
         consistency_token=issue_token(tenant_key, services.instance, now),
         read_time=now,
-        no_relevant_memory=count_found([candidate for candidate, _ in choice.chosen[: len(ranked)]]) == 0,
+        no_relevant_memory=count_relevant(choice.chosen[: len(ranked)]) == 0,
     )
 
 
@@ -146,6 +155,7 @@ def _pack(
 def _pack_item(ranked: Ranked, min_score: float) -> PackItem:
     memory = ranked.memory
     always = sum(leg.contribution for leg in ranked.legs if leg.leg is RetrievalLeg.SLOT)
+    moved = sum(factor.contribution for factor in ranked.factors if factor.name == FACTOR)
     if memory.kind is None or memory.provenance is None or memory.content is None:
         raise ValueError("only whole memories are packed")
     return PackItem(
@@ -159,5 +169,5 @@ def _pack_item(ranked: Ranked, min_score: float) -> PackItem:
         valid_from=memory.validity.start,
         valid_to=memory.validity.end,
         speaker=memory.speaker,
-        pinned=always > 0 and ranked.score - always < min_score,
+        pinned=always > 0 and ranked.score - moved - always < min_score,
     )

@@ -1,15 +1,19 @@
 """Finds the candidates of a Recall, checks their seals, and chooses those that are offered."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypedDict
 from uuid import UUID
 
 from muniment_server.crypto.errors import CiphertextInvalid
 from muniment_server.crypto.scope_key import ScopeKey
+from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.content import Content
 from muniment_server.domain.model import MemoryFilter, RetrievalLeg
+from muniment_server.domain.settings import TenantSettings
 from muniment_server.storage.database import UnitOfWork
+from muniment_server.storage.memories import read_memories, read_scopes
 from muniment_server.storage.recall import Aim, Candidate, RecallRows
 from muniment_server.storage.recall import recall as find
 from muniment_server.telemetry import names
@@ -17,11 +21,31 @@ from muniment_server.telemetry.spans import leg_span
 
 from .as_of import find_as_of
 from .choosing import Choice, choose
+from .consenting import is_withheld
 from .explaining import leg_scores, score_factors
 from .recall_types import Degradation, DegradationReason, LeftOutReason, NearMiss, Query, RecallCommand, Stage
-from .scoping import scope_number
+from .reranking import Reranking
+from .scoping import EpochChanged, scope_number
 from .sealing import is_genuine, open_content
 from .services import ModelChanged, Services
+
+_SPARE = 5
+_MOST_FETCHED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What there is to choose from, best first. rows: None where there is no scope.
+
+    broken: memories whose seal does not hold. changed: how many relevant ones are not what they were when
+    they were found; changed_pinned: the same of those that always apply.
+    """
+
+    rows: RecallRows | None = None
+    genuine: Sequence[tuple[Candidate, Content]] = ()
+    broken: list[UUID] = field(default_factory=list)
+    changed: int = 0
+    changed_pinned: int = 0
 
 
 class _LookedFor(TypedDict):
@@ -83,6 +107,83 @@ async def find_candidates(
     return rows
 
 
+async def find_relevant(
+    services: Services,
+    work: UnitOfWork,
+    command: RecallCommand,
+    tenant_key: TenantKey,
+    key: ScopeKey,
+    scope_id: UUID,
+    query: Query,
+    settings: TenantSettings,
+    min_score: float,
+    now: datetime,
+) -> Found:
+    """Enough genuine candidates to fill the answer, where there are so many.
+
+    Raises EpochChanged and ModelChanged when key or model are others by now.
+    """
+    fetch = command.limit + _SPARE
+    if services.reranker is not None:
+        fetch = max(fetch, services.rerank_policy.candidates)
+    broken: list[UUID] = []
+    while True:
+        rows = await find_candidates(
+            services, work, command, key, scope_id, query, min_score, fetch, broken, now
+        )
+        if rows.key_epoch is not None and rows.key_epoch != key.epoch:
+            raise EpochChanged(scope_id, rows.key_epoch)
+        if await is_withheld(work, tenant_key, key, rows.scope, settings):
+            return Found(rows.without_any(), (), broken)
+        hold_vectors_against(command, query, rows)
+        genuine, found_broken = sift(key, work.tenant_id, rows.candidates)
+        broken += found_broken
+        choice = choose_offered(genuine, command.limit, settings.packing.source_share, Reranking())
+        if len(choice.chosen) == command.limit or count_found(rows.candidates) < fetch:
+            return Found(rows, genuine, broken)
+        if not found_broken:
+            # One source has too many among the best: whoever comes behind them has their places.
+            if fetch >= _MOST_FETCHED:
+                return Found(rows, genuine, broken)
+            fetch = min(fetch * 4, _MOST_FETCHED)
+
+
+async def find_again(
+    work: UnitOfWork,
+    command: RecallCommand,
+    tenant_key: TenantKey,
+    key: ScopeKey,
+    scope_id: UUID,
+    found: Found,
+    settings: TenantSettings,
+) -> Found:
+    """What is left of it after a time without a transaction, in which all may have been erased.
+
+    Raises EpochChanged when that destroyed the key.
+    """
+    if found.rows is None or not found.genuine:
+        return found
+    scope = (await read_scopes(work, [scope_id])).get(scope_id)
+    if scope is not None and scope.key_epoch != key.epoch:
+        raise EpochChanged(scope_id, scope.key_epoch)
+    if await is_withheld(work, tenant_key, key, scope, settings):
+        return Found(found.rows.without_any(), (), found.broken)
+    stored = await read_memories(work, [one.revision.memory_id for one, _ in found.genuine])
+    current = {revision.memory_id: revision for revision, _ in stored}
+
+    def stands(candidate: Candidate) -> bool:
+        before, after = candidate.revision, current.get(candidate.revision.memory_id)
+        if after is None or command.as_of is not None:
+            # What was known at an instant stays so, unless it is erased.
+            return after is not None
+        return (after.revision, after.state) == (before.revision, before.state)
+
+    left = [one for one in found.genuine if stands(one[0])]
+    relevant = count_relevant(found.genuine) - count_relevant(left)
+    gone = len(found.genuine) - len(left)
+    return replace(found, genuine=left, changed=relevant, changed_pinned=gone - relevant)
+
+
 def hold_vectors_against(command: RecallCommand, query: Query, rows: RecallRows) -> None:
     """Raise ModelChanged when another model is in use by now; note what has no vector yet."""
     if query.aim.embedding is None:
@@ -122,19 +223,27 @@ def sift(
 
 
 def choose_offered(
-    genuine: Sequence[tuple[Candidate, Content]], limit: int, share: float
+    genuine: Sequence[tuple[Candidate, Content]], limit: int, share: float, reranking: Reranking
 ) -> Choice[Candidate, Content]:
     """The offered candidates: those that always apply have their places, and the rest goes by relevance."""
-    relevant = [one for one in genuine if one[0].found]
+
+    def place(one: tuple[Candidate, Content]) -> tuple[float, UUID]:
+        return -reranking.score(one[0]), one[0].revision.memory_id
+
+    relevant = sorted((one for one in genuine if one[0].found), key=place)
     pinned = [one for one in genuine if not one[0].found][: limit - 1 if relevant else limit]
     choice = choose(relevant, limit - len(pinned), share)
-    chosen = sorted(choice.chosen + pinned, key=lambda one: (-one[0].score, one[0].revision.memory_id))
-    return Choice(chosen, choice.capped)
+    return Choice(sorted(choice.chosen + pinned, key=place), choice.capped)
 
 
 def count_found(candidates: Sequence[Candidate]) -> int:
     """How many of the candidates are relevant; the others are there because they always apply."""
     return sum(1 for candidate in candidates if candidate.found)
+
+
+def count_relevant(genuine: Sequence[tuple[Candidate, Content]]) -> int:
+    """The same of opened candidates."""
+    return count_found([candidate for candidate, _ in genuine])
 
 
 async def find_near_misses(
@@ -148,6 +257,7 @@ async def find_near_misses(
     choice: Choice[Candidate, Content],
     broken: Sequence[UUID],
     now: datetime,
+    reranking: Reranking,
 ) -> Sequence[NearMiss]:
     """The best candidates that are not offered, whatever their score; asked for apart, since rarely."""
     fetch = len(choice.chosen) + len(choice.capped) + command.near_miss_limit
@@ -159,14 +269,16 @@ async def find_near_misses(
         memory_id = candidate.revision.memory_id
         if memory_id in offered:
             continue
-        reason = LeftOutReason.LIMIT if candidate.score >= min_score else LeftOutReason.BELOW_MIN_SCORE
+        score = reranking.score(candidate)
+        reason = LeftOutReason.LIMIT if score >= min_score else LeftOutReason.BELOW_MIN_SCORE
         found.append(
             NearMiss(
                 memory_id,
-                candidate.score,
+                score,
                 LeftOutReason.SOURCE_SHARE if memory_id in capped else reason,
                 leg_scores(candidate, query.aim),
-                score_factors(candidate, query.aim),
+                (*score_factors(candidate, query.aim), *reranking.factors(candidate)),
             )
         )
+    found.sort(key=lambda one: (-one.score, one.memory_id))
     return found[: command.near_miss_limit]

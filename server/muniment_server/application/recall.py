@@ -7,39 +7,27 @@ from uuid import UUID
 from muniment_server.audit.events import AuditAction
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
-from muniment_server.domain.content import Content
 from muniment_server.domain.errors import FieldViolation, IntegrityViolation, InvalidRequest
 from muniment_server.domain.settings import TenantSettings
 from muniment_server.domain.statement import check_text
 from muniment_server.embedding.live import LiveModel
 from muniment_server.identity.principal import CallContext
 from muniment_server.storage.memories import read_scopes
-from muniment_server.storage.recall import RECALL_SETTINGS, Candidate, RecallRows
+from muniment_server.storage.recall import RECALL_SETTINGS
 from muniment_server.telemetry import names
 from muniment_server.telemetry.instruments import metrics
 from muniment_server.telemetry.spans import ActiveSpan, memory_span, record_offered
 
-from .choosing import Choice
 from .composing import compose
-from .consenting import is_withheld
 from .consistency import await_vectors, check_token
-from .finding import (
-    choose_offered,
-    count_found,
-    find_candidates,
-    find_near_misses,
-    hold_vectors_against,
-    sift,
-)
+from .finding import Found, choose_offered, count_relevant, find_again, find_near_misses, find_relevant
 from .recall_query import embed_anew, embed_query, take_query
 from .recall_receipt import receipt
 from .recall_types import NearMiss, Query, RecallCommand, Recalled
+from .reranking import Reranking, rerank
 from .scoping import EpochChanged, bind_scope, reading_key
 from .services import ModelChanged, Services
 from .viewing import within_view
-
-_SPARE = 5
-_MOST_FETCHED = 1_000
 
 
 async def recall(services: Services, context: CallContext, command: RecallCommand) -> Recalled:
@@ -159,53 +147,64 @@ async def _answer(
     query: Query,
     settings: TenantSettings,
 ) -> Recalled:
-    min_score = _least(command.min_score, settings.ranking.min_score, query.live)
-    share = settings.packing.source_share
-    fetch = command.limit + _SPARE
+    least = _least(settings, query.live)
+    min_score = least if command.min_score is None else command.min_score
     now = services.clock()
+    found: Found | None = None
+    reranking = Reranking()
+    if key is not None and services.reranker is not None:
+        # Whatever it takes, the reranker holds no connection.
+        async with services.database.transaction(
+            context.tenant_id, timeout=context.remaining(), settings=RECALL_SETTINGS
+        ) as work:
+            # What the reranker may still lift above a threshold that was asked for has to be found first.
+            low = min(least, min_score)
+            found = await find_relevant(
+                services, work, command, tenant_key, key, scope_id, query, settings, low, now
+            )
+        reranking = await rerank(services, context, command, query, found.genuine, least)
     async with services.database.transaction(
         context.tenant_id, timeout=context.remaining(), settings=RECALL_SETTINGS
     ) as work:
-        genuine: list[tuple[Candidate, Content]] = []
-        choice: Choice[Candidate, Content] = Choice([], [])
+        told = now if services.reranker is None else services.clock()
         near_misses: Sequence[NearMiss] = ()
-        broken: list[UUID] = []
-        rows: RecallRows | None = None
-        if key is not None:
-            while True:
-                rows = await find_candidates(
-                    services, work, command, key, scope_id, query, min_score, fetch, broken, now
-                )
-                if rows.key_epoch is not None and rows.key_epoch != key.epoch:
-                    raise EpochChanged(scope_id, rows.key_epoch)
-                if await is_withheld(work, tenant_key, key, rows.scope, settings):
-                    rows = rows.without_any()
-                    break
-                hold_vectors_against(command, query, rows)
-                genuine, found_broken = sift(key, context.tenant_id, rows.candidates)
-                broken += found_broken
-                choice = choose_offered(genuine, command.limit, share)
-                if len(choice.chosen) == command.limit or count_found(rows.candidates) < fetch:
-                    break
-                if not found_broken:
-                    # One source has too many among the best: whoever comes behind them has their places.
-                    if fetch >= _MOST_FETCHED:
-                        break
-                    fetch = min(fetch * 4, _MOST_FETCHED)
-            if command.near_miss_limit and not rows.withheld:
-                near_misses = await find_near_misses(
-                    services, work, command, key, scope_id, query, min_score, choice, broken, now
-                )
+        if key is None:
+            found = Found()
+        elif found is None:
+            found = await find_relevant(
+                services, work, command, tenant_key, key, scope_id, query, settings, min_score, now
+            )
+        else:
+            found = await find_again(work, command, tenant_key, key, scope_id, found, settings)
+        kept = found.genuine
+        if services.reranker is not None:
+            kept = reranking.above(kept, min_score, query.aim.pinned_most)
+        choice = choose_offered(kept, command.limit, settings.packing.source_share, reranking)
+        if key is not None and command.near_miss_limit and not (found.rows and found.rows.withheld):
+            near_misses = await find_near_misses(
+                services, work, command, key, scope_id, query, min_score, choice, found.broken, now, reranking
+            )
         recalled = compose(
-            services, command, tenant_key, rows, choice, broken, query, min_score, now, settings
+            services,
+            command,
+            tenant_key,
+            replace(found, genuine=kept),
+            choice,
+            query,
+            min_score,
+            now,
+            settings,
+            reranking,
+            dropped=count_relevant(found.genuine) - count_relevant(kept),
         )
         recalled = replace(recalled, near_misses=near_misses)
+        broken = found.broken
         if broken:
             await services.trail.integrity_violation(
                 work,
                 tenant_key,
                 context,
-                now=now,
+                now=told,
                 scope_id=scope_id,
                 memory_ids=broken,
                 check="seal",
@@ -216,7 +215,7 @@ async def _answer(
             tenant_key,
             context,
             AuditAction.RECALL,
-            now=now,
+            now=told,
             scope_id=scope_id,
             agent=command.scope.agent,
             session=command.scope.session,
@@ -236,8 +235,7 @@ async def _answer(
     return recalled
 
 
-def _least(asked: float | None, set_by_tenant: float | None, live: LiveModel) -> float:
-    """The lowest score to return: as asked for, as the tenant set it, or as the model's measures say."""
-    if asked is not None:
-        return asked
-    return live.model.calibration.min_score if set_by_tenant is None else set_by_tenant
+def _least(settings: TenantSettings, live: LiveModel) -> float:
+    """The lowest score to return where none is asked for: the tenant's, or what the model's measures say."""
+    least = settings.ranking.min_score
+    return live.model.calibration.min_score if least is None else least

@@ -25,6 +25,7 @@ class Stage(IntEnum):
     QUERY_EMBEDDING = 1
     LEG = 2
     CONSISTENCY = 3
+    RERANK = 4
     PACKING = 5
 
 
@@ -48,6 +49,7 @@ class LeftOutReason(IntEnum):
     NEAR_DUPLICATE = 5
     SOURCE_SHARE = 6
     SEAL_BROKEN = 7
+    CHANGED = 8
     STATE = 9
     EXPIRED = 10
     FILTERED = 11

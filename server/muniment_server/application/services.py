@@ -16,6 +16,7 @@ from muniment_server.embedding.batching import EmbeddingService
 from muniment_server.embedding.live import LiveModel, Models
 from muniment_server.extraction.base import Extractor
 from muniment_server.judging.base import Judge
+from muniment_server.reranking.base import Reranker, RerankPolicy
 from muniment_server.storage.database import Database
 
 from .extracting import IngestPolicy, rules_only
@@ -90,6 +91,8 @@ class Services:
     judge: Judge | None = None
     judge_patience: float = 3.0
     """Seconds that a write waits for the judge."""
+    reranker: Reranker | None = None
+    rerank_policy: RerankPolicy = field(default_factory=RerankPolicy)
 
     async def changed_model(self, before: LiveModel) -> LiveModel:
         """The model in use after it was another one than `before`.

@@ -69,6 +69,7 @@ OP_EMBEDDINGS: Final = "embeddings"
 OP_RERANK: Final = "rerank"
 OP_CHAT: Final = "chat"
 PROVIDER_OPENAI: Final = "openai"
+PROVIDER_HTTP: Final = "http"
 """Of any endpoint that speaks OpenAI's API: its own maker is not known."""
 
 # --- database ---------------------------------------------------------------------------------
