@@ -1,6 +1,7 @@
 """Gates through the API: what is answered, stored and told in the trail about what they find."""
 
 import asyncio
+import json
 from typing import Any
 from uuid import uuid4
 
@@ -9,7 +10,7 @@ import pytest
 from google.protobuf import json_format
 from google.protobuf.struct_pb2 import Struct
 
-from contract.stored import ACTIVE, OK, PENDING, SUPERSEDE, SUPERSEDED, WRITE, Stored, refused
+from contract.stored import ACTIVE, OK, PENDING, SUPERSEDE, SUPERSEDED, WRITE, Stored, refused, tables_with
 from contract.verified import findings
 from muniment_server._gen.muniment.v1 import audit_pb2, memory_pb2, memory_service_pb2, write_pb2
 from support.policies import set_policy
@@ -60,29 +61,72 @@ async def test_a_secret_is_replaced_and_told_of(caller: Caller, stored: Stored) 
     (told,) = (await last_event(caller)).memory_written.items
     assert (told.outcome, told.rule, found(told)) == (result.outcome, result.rule, found(result))
     assert await caller.contents("u1", "pays") == [memory.content]
-    await caller.erase_subject("u1")
-    assert stored.count("memory") == stored.count("idempotency") == 0
-    rows = [row for table in stored.snapshot().values() for row in table]
-    assert not any("4111111" in repr(row).replace(" ", "") for row in rows)
 
 
-async def test_a_write_that_redacts_is_repeated_and_erased(caller: Caller, stored: Stored) -> None:
-    again = request_id()
+async def test_what_was_redacted_is_nowhere_and_what_is_left_goes_with_an_erasure(
+    shared: RunningService, caller: Caller, stored: Stored
+) -> None:
+    embedder: Any = shared.service.parts.embedder
+    writing, correcting = request_id(), request_id()
     request = item(f"My card is {CARD}", attributes=json_format.ParseDict({"card": CARD}, Struct()))
-    first = (await caller.write("u1", request, request_id=again)).results[0]
-    assert (await caller.write("u1", request, request_id=again)).results[0] == first
+    first = (await caller.write("u1", request, request_id=writing)).results[0]
+    assert (await caller.write("u1", request, request_id=writing)).results[0] == first
     restated = (await caller.write("u1", f"My card is {CARD}")).results[0]
     assert (restated.outcome, restated.memory.memory_id) == (outcome("REINFORCED"), first.memory.memory_id)
     assert found(restated) == [("personal_data", "CARD_NUMBER", "REDACTED", 1)]
-    memory = (await caller.get(first.memory.memory_id)).memory
-    assert json_format.MessageToDict(memory.attributes) == {"card": "[REDACTED:CARD]"}
-    receipt = await caller.erase_subject("u1")
-    assert receipt.counts.memories == 1
-    error = await refused(
-        caller.write("u1", request, request_id=again), "FAILED_PRECONDITION", "MEMORY_ERASED"
+    old = first.memory.memory_id
+    correction = item(f"My newer card is {CARD}")
+    answer = await caller.supersede(old, correction, request_id=correcting)
+    assert await caller.supersede(old, correction, request_id=correcting) == answer
+    assert found(answer) == [("personal_data", "CARD_NUMBER", "REDACTED", 1)]
+    new = answer.memory.memory_id
+
+    # Content and its history, attributes, vectors and words: all of what was stored in place of the digits.
+    texts = {old: "My card is [REDACTED:CARD]", new: "My newer card is [REDACTED:CARD]"}
+    for memory_id, text in texts.items():
+        shown = await caller.get(memory_id, include_revisions=True)
+        assert {one.memory.content for one in shown.revisions} | {shown.memory.content} == {text}
+    shown = await caller.get(old)
+    assert json_format.MessageToDict(shown.memory.attributes) == {"card": "[REDACTED:CARD]"}
+    vectors = shared.database.rows(
+        "SELECT m.memory_id::text AS id, e.embedding::text AS vector FROM memory m JOIN scope s USING"
+        " (tenant_id, scope_id) JOIN memory_embedding e ON e.tenant_id = m.tenant_id"
+        " AND e.scope_no = s.scope_no AND e.doc_no = m.doc_no WHERE m.tenant_id = %s",
+        (stored.tenant_id,),
     )
-    assert CARD not in str(error.details())
+    assert {row["id"] for row in vectors} == texts.keys()
+    for row in vectors:
+        (expected,) = embedder.embed_passages([texts[row["id"]]])
+        assert np.allclose(np.array(json.loads(row["vector"])), expected, atol=1e-3)
+    lexical = {"legs": ["RETRIEVAL_LEG_LEXICAL"], "min_score": 0.0}
+    assert await caller.contents("u1", "newer", **lexical) == [texts[new]]
+    for digits in (CARD, CARD.replace(" ", ""), "1111"):
+        assert await caller.contents("u1", digits, **lexical) == []
+    (heir,) = stored.rows("memory", "state = 2")
+    assert stored.count("posting") > 0
+    assert {row["doc_no"] for row in stored.rows("posting")} == {heir["doc_no"]}
+    kept = {str(row["request_id"]): row for row in stored.rows("idempotency")}
+    assert kept.keys() >= {writing, correcting}
+    assert all(bytes(row["response"]) for row in kept.values())
+    assert tables_with(shared.database, CARD, CARD.replace(" ", "")) == set()
+
+    receipt = await caller.erase_subject("u1")
+    assert receipt.counts.memories == 2
+    assert receipt.counts.idempotency_records == len(kept)
+    for table in ("memory", "memory_revision", "memory_embedding", "posting"):
+        assert stored.count(table) == 0, table
+    assert {str(row["memory_id"]) for row in stored.rows("tombstone")} == {old, new}
+    left = {str(row["request_id"]): row for row in stored.rows("idempotency", "scope_id IS NOT NULL")}
+    assert left.keys() == kept.keys()
+    assert all(bytes(row["response"]) == bytes(row["payload_digest"]) == b"" for row in left.values())
+    for again in (
+        caller.write("u1", request, request_id=writing),
+        caller.supersede(old, correction, request_id=correcting),
+    ):
+        error = await refused(again, "FAILED_PRECONDITION", "MEMORY_ERASED")
+        assert "1111" not in str(error.details()) + str(error.trailing_metadata())
     assert stored.count("memory") == 0
+    assert tables_with(shared.database, CARD, CARD.replace(" ", "")) == set()
 
 
 async def test_the_vector_is_made_of_what_is_stored(shared: RunningService, caller: Caller) -> None:
