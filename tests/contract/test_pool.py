@@ -6,11 +6,15 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
+import psycopg
 import pytest
 import pytest_asyncio
+from psycopg_pool import PoolTimeout
 
 from contract.stored import outcome, until
 from muniment_server._gen.muniment.v1 import correction_pb2, memory_service_pb2
+from muniment_server.domain.errors import DatabaseUnavailable
+from muniment_server.storage.database import Database
 from muniment_server.storage.queries import compile_statement
 from support.postgres import PostgresDatabase
 from support.service import Caller, RunningService, item, request_id, running_service, scope
@@ -126,6 +130,37 @@ async def test_a_connection_that_was_ended_is_not_handed_out(shared: RunningServ
         await until(lambda gone=set(pids): not gone & {row["pid"] for row in shared.database.rows(ours)})
         assert "Likes tea" in await caller.contents("u1", "tea")
         await caller.write("u1", f"Likes tea {turn}")
+
+
+async def test_connections_that_are_of_no_use_are_an_outage_and_no_crowd(database: PostgresDatabase) -> None:
+    pool = database.app(acquire_timeout=1.5)
+    await pool.open()
+    try:
+        async with pool.transaction(None) as work:
+            await work.fetch("ping")
+        # Connections are made, and end while they are set up.
+        database.execute("ALTER TYPE vector RENAME TO renamed")
+        database.rows(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND usename = 'muniment_app'"
+        )
+        with pytest.raises(DatabaseUnavailable):
+            async with pool.transaction(None):
+                raise AssertionError("there was a connection")
+        database.execute("ALTER TYPE renamed RENAME TO vector")
+        async with asyncio.timeout(20):
+            while not await _answers(pool):  # noqa: ASYNC110 - there is no event
+                await asyncio.sleep(0.1)
+    finally:
+        await pool.close()
+
+
+async def _answers(pool: Database) -> bool:
+    try:
+        await pool.check()
+    except (DatabaseUnavailable, psycopg.OperationalError, PoolTimeout):
+        return False
+    return True
 
 
 async def test_two_hundred_recalls_on_four_connections(

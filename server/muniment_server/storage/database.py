@@ -167,6 +167,7 @@ class Database:
         self.statements: dict[str, Statement] = dict(statements or load_statements())
         self._unreachable = False
         self._held = 0
+        self._handed_out = 0
         self.pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
             connection_class=_reporting(self._connected),
@@ -248,6 +249,7 @@ class Database:
         connection = await self._living_connection(wait)
         metrics().connection_wait(self.pool.name, time.perf_counter() - started)
         self._held += 1
+        self._handed_out += 1
         try:
             yield connection
         finally:
@@ -277,6 +279,7 @@ class Database:
         """A connection of the pool. While the database cannot be reached nobody waits long to hear of it:
         raises DatabaseUnavailable then, and PoolTimeout when all connections are busy."""
         end = time.monotonic() + wait
+        before = self._handed_out
         while True:
             left = max(0.0, end - time.monotonic())
             patience = left if self._held else min(left, _OUTAGE_PATIENCE)
@@ -286,6 +289,9 @@ class Database:
                 if self._unreachable and not self._held:
                     raise DatabaseUnavailable("connection") from None
                 if patience >= left:
+                    # Connections that end before anybody works with them are no sign of many callers.
+                    if not self._held and self._handed_out == before and wait >= _OUTAGE_PATIENCE:
+                        raise DatabaseUnavailable("connection") from None
                     raise
 
     def _connected(self, succeeded: bool) -> None:
