@@ -1,62 +1,76 @@
 """The tenant stands in the metadata, once and well-formed; without it nothing is read or changed."""
 
-from typing import Any
 from uuid import uuid4
 
 import grpc
 import pytest
+from google.protobuf import descriptor_pool
+from google.protobuf.message import Message
 
+from contract.requests import path_of, valid_requests
 from contract.stored import Stored
-from muniment_server._gen.muniment.v1 import audit_pb2, erasure_pb2, memory_service_pb2
+from muniment_server._gen.muniment.v1 import erasure_pb2, ingest_pb2, memory_service_pb2
 from muniment_server.identity.principal import Permission
-from support.service import Caller, RunningService, error_info, item, scope
+from muniment_server.interceptors.methods import METHODS
+from support.service import Caller, RunningService, error_info, scope
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-def _requests(memory_id: str, recall_id: str) -> dict[str, Any]:
+def _requests(memory_id: str, recall_id: str) -> dict[str, Message]:
+    """A request of every method there is, of a whole subject or of what the test has made."""
+    session, turns = scope("u1", session="s1"), [ingest_pb2.IngestTurn(role="TURN_ROLE_USER", content="Hi")]
     target = erasure_pb2.ErasureTarget(scope=erasure_pb2.ScopeTarget(scope=scope("u1")))
-    return {
-        "Write": memory_service_pb2.WriteRequest(scope=scope("u1"), items=[item("Likes jam")]),
-        "Recall": memory_service_pb2.RecallRequest(scope=scope("u1"), query="tea"),
-        "Supersede": memory_service_pb2.SupersedeRequest(memory_id=memory_id, item=item("Likes jam")),
+    found = valid_requests() | {
         "Erase": memory_service_pb2.EraseRequest(target=target),
-        "GetErasure": memory_service_pb2.GetErasureRequest(erasure_id=str(uuid4())),
-        "GetMemory": memory_service_pb2.GetMemoryRequest(memory_id=memory_id),
-        "ListMemories": memory_service_pb2.ListMemoriesRequest(scope=scope("u1")),
-        "ReportUse": memory_service_pb2.ReportUseRequest(recall_id=recall_id),
-        "Audit": memory_service_pb2.AuditRequest(),
-        "GetRecall": audit_pb2.GetRecallRequest(recall_id=recall_id),
-        "ExportAudit": audit_pb2.ExportAuditRequest(),
+        "Ingest": ingest_pb2.IngestRequest(scope=session, turns=turns),
+        "StreamIngest": ingest_pb2.StreamIngestRequest(scope=session, turns=turns),
+        "GetIngest": ingest_pb2.GetIngestRequest(ingest_id=str(uuid4())),
     }
+    for request in found.values():
+        for name, value in (("memory_id", memory_id), ("recall_id", recall_id)):
+            if name in request.DESCRIPTOR.fields_by_name:
+                setattr(request, name, value)
+    by_path = {path_of(method).lstrip("/"): request for method, request in found.items()}
+    assert by_path.keys() == METHODS.keys(), "a method has no request here"
+    return by_path
 
-
-METHODS = list(_requests("", ""))
 
 Metadata = tuple[tuple[str, str | bytes], ...]
 
 
-async def _fails(caller: Caller, method: str, request: Any, metadata: Metadata) -> grpc.aio.AioRpcError:
-    stub = caller.audit if method in ("GetRecall", "ExportAudit") else caller.memory
-    call = getattr(stub, method)(request, metadata=metadata, timeout=10)
+async def _fails(
+    channel: grpc.aio.Channel, path: str, request: Message, metadata: Metadata
+) -> grpc.aio.AioRpcError:
+    service, _, name = path.partition("/")
+    method = descriptor_pool.Default().FindServiceByName(service).methods_by_name[name]
+    body = request.SerializeToString()
     try:
-        if method == "ExportAudit":
-            _ = [part async for part in call]
+        if method.client_streaming:
+            await channel.stream_unary(f"/{path}")(iter([body]), metadata=metadata, timeout=10)
+        elif method.server_streaming:
+            _ = [part async for part in channel.unary_stream(f"/{path}")(body, metadata=metadata, timeout=10)]
         else:
-            await call
+            await channel.unary_unary(f"/{path}")(body, metadata=metadata, timeout=10)
     except grpc.aio.AioRpcError as error:
         return error
-    pytest.fail(f"{method} succeeded")
+    pytest.fail(f"{path} succeeded")
 
 
 async def _every_method_fails(
-    caller: Caller, stored: Stored, metadata: Metadata, code: grpc.StatusCode, why: str, problem: str | None
+    shared: RunningService,
+    caller: Caller,
+    stored: Stored,
+    metadata: Metadata,
+    code: grpc.StatusCode,
+    why: str,
+    problem: str | None,
 ) -> None:
     memory_id = (await caller.write("u1", "Likes tea")).results[0].memory.memory_id
     recall_id = (await caller.recall("u1", "tea")).recall_id
     before, events = stored.snapshot(), stored.count("audit_event")
     for method, request in _requests(memory_id, recall_id).items():
-        error = await _fails(caller, method, request, metadata)
+        error = await _fails(shared.channel, method, request, metadata)
         assert error.code() is code, method
         info = error_info(error)
         assert info.reason == why, method
@@ -91,7 +105,11 @@ async def _every_method_fails(
     ids=str,
 )
 async def test_without_one_well_formed_tenant_nothing_happens(
-    caller: Caller, stored: Stored, tenants: list[tuple[str, str | bytes]], problem: str
+    shared: RunningService,
+    caller: Caller,
+    stored: Stored,
+    tenants: list[tuple[str, str | bytes]],
+    problem: str,
 ) -> None:
     named = [
         (key, value.replace("acme", caller.tenant) if isinstance(value, str) else caller.tenant.encode())
@@ -99,7 +117,7 @@ async def test_without_one_well_formed_tenant_nothing_happens(
     ]
     metadata = (caller.metadata[0], *named)
     await _every_method_fails(
-        caller, stored, metadata, grpc.StatusCode.INVALID_ARGUMENT, "TENANT_METADATA_INVALID", problem
+        shared, caller, stored, metadata, grpc.StatusCode.INVALID_ARGUMENT, "TENANT_METADATA_INVALID", problem
     )
 
 
@@ -121,14 +139,18 @@ async def test_without_one_well_formed_tenant_nothing_happens(
     ids=str,
 )
 async def test_without_one_valid_credential_nothing_happens(
-    caller: Caller, stored: Stored, credentials: list[tuple[str, str | bytes]], why: str
+    shared: RunningService,
+    caller: Caller,
+    stored: Stored,
+    credentials: list[tuple[str, str | bytes]],
+    why: str,
 ) -> None:
     given = [
         (key, value.replace("KEY", caller.key) if isinstance(value, str) else value)
         for key, value in credentials
     ]
     metadata = (*given, caller.metadata[1])
-    await _every_method_fails(caller, stored, metadata, grpc.StatusCode.UNAUTHENTICATED, why, None)
+    await _every_method_fails(shared, caller, stored, metadata, grpc.StatusCode.UNAUTHENTICATED, why, None)
 
 
 async def test_a_tenant_in_the_body_widens_nothing(
@@ -153,23 +175,14 @@ async def test_a_tenant_in_the_body_widens_nothing(
 async def test_each_method_needs_its_permission(
     shared: RunningService, caller: Caller, stored: Stored, method: str
 ) -> None:
-    needed: dict[str, set[Permission]] = {
-        "Write": {Permission.WRITE},
-        "Supersede": {Permission.SUPERSEDE},
-        "Erase": {Permission.ERASE},
-        "GetErasure": {Permission.ERASE, Permission.AUDIT},
-        "Audit": {Permission.AUDIT},
-        "GetRecall": {Permission.AUDIT},
-        "ExportAudit": {Permission.AUDIT},
-    }
-    need = needed.get(method, {Permission.RECALL})
+    need = set(METHODS[method].permissions)
     memory_id = (await caller.write("u1", "Likes tea")).results[0].memory.memory_id
     recall_id = (await caller.recall("u1", "tea")).recall_id
     without = shared.caller(caller.tenant, permissions=set(Permission) - need)
     before = stored.snapshot()
     # Permission is looked at before the fields: a request full of faults tells no more.
     for request in (_requests(memory_id, recall_id)[method], type(_requests("", "")[method])()):
-        error = await _fails(without, method, request, without.metadata)
+        error = await _fails(shared.channel, method, request, without.metadata)
         assert error.code() is grpc.StatusCode.PERMISSION_DENIED
         assert error_info(error).metadata["permission"] in {each.value for each in need}
     assert stored.snapshot() == before
@@ -178,7 +191,6 @@ async def test_each_method_needs_its_permission(
     shown = await caller.call(
         "Audit", memory_service_pb2.AuditRequest(filter={"outcomes": ["AUDIT_OUTCOME_DENIED"]})
     )
-    service = "AuditService" if method in ("GetRecall", "ExportAudit") else "MemoryService"
     for event in shown.events:
-        assert event.access_denied.method == f"muniment.v1.{service}/{method}"
+        assert event.access_denied.method == method
         assert event.access_denied.permission in {each.value for each in need}
