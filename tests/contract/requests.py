@@ -12,6 +12,7 @@ from muniment_server._gen.muniment.v1 import (
     audit_pb2,
     correction_pb2,
     erasure_pb2,
+    ingest_pb2,
     memory_service_pb2,
     review_pb2,
     subject_pb2,
@@ -24,7 +25,7 @@ _DEPTH = 7
 
 
 def valid_requests() -> dict[str, Message]:
-    """A request of each method that passes the rules of the contract."""
+    """A request of each method that passes the rules of the contract, but for those that are a stream."""
     target = erasure_pb2.ErasureTarget(memories=erasure_pb2.MemoriesTarget(memory_ids=[_ID]))
     return {
         "Write": memory_service_pb2.WriteRequest(scope=scope("u1"), items=[item("Likes tea")]),
@@ -38,6 +39,11 @@ def valid_requests() -> dict[str, Message]:
         "Audit": memory_service_pb2.AuditRequest(),
         "GetRecall": audit_pb2.GetRecallRequest(recall_id=_ID),
         "ExportAudit": audit_pb2.ExportAuditRequest(),
+        "Ingest": ingest_pb2.IngestRequest(
+            scope=scope("u1", session="s1"),
+            turns=[ingest_pb2.IngestTurn(role=ingest_pb2.TURN_ROLE_USER, content="Likes tea")],
+        ),
+        "GetIngest": ingest_pb2.GetIngestRequest(ingest_id=_ID),
         "Restore": correction_pb2.RestoreRequest(memory_id=_ID),
         "Retract": correction_pb2.RetractRequest(memory_id=_ID),
         "UndoWrite": correction_pb2.UndoWriteRequest(write_request_id=_ID),

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from google.protobuf.descriptor import FieldDescriptor
 
-from contract.requests import fields, valid_requests
+from contract.requests import fields, path_of, valid_requests
 from contract.stored import Stored, refused
 from muniment_server._gen.muniment.v1 import memory_pb2, memory_service_pb2
+from muniment_server.interceptors.methods import METHODS
 from support.service import Caller, RunningService, item, reason, scope, violations
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -114,6 +115,13 @@ async def test_large_numbers_survive(caller: Caller) -> None:
     }
     other = (await caller.write("u1", item("Likes jam", properties=given))).results[0].memory.memory_id
     assert dict((await caller.get(other)).memory.properties) == given
+
+
+async def test_every_method_has_a_request_here() -> None:
+    assert {path_of(method)[1:] for method in valid_requests()} == METHODS.keys() - {
+        # Its requests are those of Ingest, one after the other.
+        "muniment.v1.MemoryService/StreamIngest"
+    }
 
 
 def _with_unknown_field(request: Any) -> bytes:
