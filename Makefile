@@ -153,6 +153,8 @@ lint-rust: install
 lint-proto: .tools/.installed
 	$(BUF) lint
 	$(BUF) format -d --exit-code proto
+	@echo "buf breaking against the contract that old clients are played with"
+	$(BUF) breaking proto --against tests/vectors/previous/contract.binpb
 	@if tag=$$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null); then \
 		echo "buf breaking against $$tag"; \
 		$(BUF) breaking --against ".git#tag=$$tag"; \

@@ -13,6 +13,7 @@ from support.telemetry import Recorded, recording
 from vectors.drivers import Driver, DriverMissingError, plays, recipes
 from vectors.peer import Peer
 from vectors.player import Player, scenarios
+from vectors.tls import Encrypted
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -31,9 +32,17 @@ async def running(module_database: PostgresDatabase, recorded: Recorded) -> Asyn
         yield made
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def encrypted(running: RunningService) -> AsyncIterator[Encrypted]:
+    made = Encrypted(running.port)
+    await made.start()
+    yield made
+    await made.stop()
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module", params=sorted(recipes()))
 async def player(
-    request: pytest.FixtureRequest, running: RunningService, recorded: Recorded
+    request: pytest.FixtureRequest, running: RunningService, recorded: Recorded, encrypted: Encrypted
 ) -> AsyncIterator[Player]:
     recipe = recipes()[request.param]
     try:
@@ -44,7 +53,7 @@ async def player(
         pytest.skip(str(missing))
     driver, peer = await Driver.start(recipe), Peer()
     await peer.start()
-    made = Player(running, driver, recorded, peer)
+    made = Player(running, driver, recorded, peer, encrypted)
     await made.warm_up()
     yield made
     assert await driver.close() == 0

@@ -42,6 +42,7 @@ from muniment_server.domain.ranking import (
 from muniment_server.retrieval import bm25
 from muniment_server.storage.database import Database
 from muniment_server.storage.embeddings import EmbeddingRow, insert_embeddings
+from muniment_server.storage.feedback import count_outcome
 from muniment_server.storage.memories import index_tokens, insert_memories, insert_scope
 from muniment_server.storage.recall import RECALL_SETTINGS, Aim, RecallRows, recall
 from support.postgres import PostgresDatabase
@@ -73,6 +74,8 @@ class Draft:
     turn: int | None
     speaker: int | None
     asks: bool
+    reports: tuple[tuple[int, int, int], ...] = ()
+    """Helpful, neutral and harmful uses, per reporter."""
     memory_id: UUID = field(default_factory=uuid4)
 
 
@@ -107,6 +110,7 @@ drafts = st.builds(
     turn=st.none() | st.integers(0, 5),
     speaker=st.sampled_from([None, 3, 4]),
     asks=st.booleans(),
+    reports=st.just(()) | st.lists(st.tuples(*[st.integers(0, 2)] * 3), max_size=3).map(tuple),
 )
 conditions = st.one_of(
     st.builds(
@@ -235,7 +239,9 @@ def oracle(memories: Sequence[Draft], query: Wanted) -> tuple[list[tuple[UUID, f
             score += own
         score *= DEFAULTS.kind[draft.kind - 1] * DEFAULTS.trust[draft.trust - 1]
         recorded = min(NOW, day(draft.valid[0]) or NOW)
-        score = max(0.0, min(1.0, score * DEFAULTS.recency_factor(draft.kind, recorded, NOW)))
+        score *= DEFAULTS.recency_factor(draft.kind, recorded, NOW)
+        reports = [counts_ for counts_ in draft.reports if any(counts_)]
+        score = max(0.0, min(1.0, score * DEFAULTS.feedback_factor(reports)))
         evidence = max(own, around or 0.0)
         if min(score, evidence) >= query.min_score and (score > 0 or cosine is not None):
             found.append((draft.memory_id, score))
@@ -385,6 +391,13 @@ async def store(pool: Database, tenant_id: UUID, memories: Sequence[Draft]) -> t
                 if draft.seed is not None
             ],
         )
+        for draft in memories:
+            for number, counts in enumerate(draft.reports):
+                for outcome, count in zip(("helpful", "neutral", "harmful"), counts, strict=True):
+                    for _ in range(count):
+                        await count_outcome(
+                            work, scope_id, {draft.memory_id: 1}, f"agent {number}", **{outcome: True}
+                        )
     return scope_id, row.scope_no
 
 

@@ -32,6 +32,8 @@ class Recipe:
     """Where its commands run."""
     bare: bool = False
     """A generated client without a layer."""
+    abilities: frozenset[str] = frozenset()
+    """What not every language has: `cancel`, `half_characters`."""
 
     def prepare(self) -> None:
         """Build it. DriverMissingError when a program that it requires is not there."""
@@ -54,6 +56,8 @@ BARE_SCENARIOS = ("memory/", "errors/", "wire/")
 
 def plays(recipe: Recipe, scenario: Mapping[str, Any], name: str) -> bool:
     """Whether a driver plays a scenario."""
+    if not recipe.abilities.issuperset(scenario.get("needs", ())):
+        return False
     if not recipe.bare:
         return True
     if recipe.language == PREVIOUS and scenario.get("new"):
@@ -65,7 +69,7 @@ def recipes() -> dict[str, Recipe]:
     """All drivers in the tree, by language."""
     previous = (sys.executable, str(Path(__file__).parent / "previous" / "driver.py"))
     found = {PREVIOUS: Recipe(PREVIOUS, (), (), previous, ROOT, bare=True)}
-    for path in sorted(CLIENTS.glob("*/conformance/driver.json")):
+    for path in sorted(CLIENTS.glob("*/conformance/driver*.json")):
         recipe = _read(path, path.parents[1], bare=False)
         found[recipe.language] = recipe
     return found
@@ -85,6 +89,7 @@ def _read(path: Path, folder: Path, *, bare: bool) -> Recipe:
         tuple(text["run"]),
         folder,
         bare,
+        frozenset(text.get("abilities", ())),
     )
 
 

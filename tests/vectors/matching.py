@@ -6,9 +6,11 @@ Lists are compared element by element, whole. Instead of a value may stand:
     $any            something that is there and not empty
     {$save: name}   the same, kept as ${name} for the steps that follow
     {$len: n}       a list (or text) of that length
+    {$min_len: n}   a list (or text) of at least that length
     {$absent: true} nothing, or the field's default
     {$has: [...]}   a list that holds each of these, in any order
     {$min: n}       a number (or its text) that is at least n
+    {$above: [...]} a number (or its text) that is larger than each of these
     {$not: value}   another value
 """
 
@@ -37,7 +39,8 @@ class Values(dict[str, Any]):
         return str(self[name])
 
     def fill(self, value: Any) -> Any:
-        """The value with every reference filled in, and {$repeat: [text, n]} written out."""
+        """The value with every reference filled in, and {$repeat: [text, n]}, {$concat: [text, ...]},
+        {$character: number} and {$list: [value, n]} (with ${n} for the index) written out."""
         if isinstance(value, str):
             whole = _REFERENCE.fullmatch(value)
             if whole:
@@ -47,6 +50,10 @@ class Values(dict[str, Any]):
             if set(value) == {"$repeat"}:
                 text, times = value["$repeat"]
                 return text * times
+            if set(value) == {"$character"}:
+                return chr(value["$character"])
+            if set(value) == {"$concat"}:
+                return "".join(map(self.fill, value["$concat"]))
             if set(value) == {"$list"}:
                 first, times = value["$list"]
                 return [Values({**self, "n": str(index)}).fill(first) for index in range(times)]
@@ -96,6 +103,9 @@ def _special(name: str, argument: Any, found: Any, values: Values, path: str) ->
         case "$len":
             if len(found or ()) != argument:
                 raise MismatchError(f"{path}: expected the length {argument}, not {len(found or ())}")
+        case "$min_len":
+            if len(found or ()) < argument:
+                raise MismatchError(f"{path}: expected at least {argument}, not {len(found or ())}")
         case "$absent":
             if found not in (None, "", [], {}, False, 0, "0"):
                 raise MismatchError(f"{path}: expected nothing, not {found!r}")
@@ -106,6 +116,9 @@ def _special(name: str, argument: Any, found: Any, values: Values, path: str) ->
         case "$min":
             if float(found or 0) < float(argument):
                 raise MismatchError(f"{path}: expected at least {argument}, not {found!r}")
+        case "$above":
+            if any(int(found or 0) <= int(each) for each in argument):
+                raise MismatchError(f"{path}: expected more than each of {argument}, not {found!r}")
         case "$not":
             if _equal(argument, found):
                 raise MismatchError(f"{path}: must not be {argument!r}")

@@ -1,25 +1,32 @@
 """Plays scenarios: what a driver answers, and what the store holds afterwards.
 
 A scenario is a YAML document with `name` and `steps` (and `layer`, where it needs what the clients add,
-`new`, where it needs what the previous contract did not have). Every language has a tenant of its own, every
-scenario a subject of its own (${subject}), so that all may be played on one service. Steps, each with one of:
+`new`, where it needs what the previous contract did not have, `needs`, where it needs an ability that not
+every driver has). Every language has a tenant of its own, every scenario a subject of its own (${subject}),
+so that all may be played on one service. Steps, each with one of:
 
 - `call`: Service/Method, with `request` (or `stream`) and the options of PROTOCOL.md; then `expect` (a part
-  of the response) or `error` (a part of the error).
+  of the response) or `error` (a part of the error). `background`: a name; the answer is not waited for, but
+  judged by the step `join` of that name.
 - `connect`: name of a further client, with options of PROTOCOL.md; `key`: the permissions of its credential
-  and what else it is bound to; `error`: what is refused before anything is sent.
+  and what else it is bound to; `to`: `peer`, or the service by `tls` or `mtls`; `error`: what is refused
+  before anything is sent.
 - `model_call`, `echo`, `token`: those of PROTOCOL.md.
 - `store`: a query, with ${tenant_id} and others filled in; `rows`: what it must return.
 - `spans`: `of`: a trace id; `names`: the server's spans that must be in it.
 - `driver_spans`: spans that the client must have recorded since the last time (a `$has`).
-- `hold`: a statement that a second connection runs and holds; `idle`: wait until nothing waits for it;
-  `release`.
-- `peer`: calls to the peer that fail as told: `fail`; `attempts`: how many must have arrived; `restart`.
+- `hold`: a statement that a second connection runs and holds; `waiting`: until a statement of the service
+  waits for it; `idle`: until none does any more; `release`.
+- `peer`: `plan`: what comes of the next calls (see peer.py); `attempts`: how many must have arrived;
+  `arrived`: wait for so many; `same_request_id`; `last_request`: a part of it; `renew`: another peer;
+  `restart`; `goaway`, `let_go` and `back` take that apart: it says GOAWAY, answers what it holds, and is
+  there again.
 """
 
 import asyncio
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -29,7 +36,6 @@ import yaml
 from google.protobuf import json_format
 from psycopg.rows import dict_row
 
-from muniment_server._gen.muniment.v1 import memory_service_pb2
 from muniment_server.domain.model import SourceType, TrustLevel
 from muniment_server.identity.principal import Permission
 from support.service import RunningService
@@ -37,8 +43,10 @@ from support.telemetry import Recorded
 
 from .drivers import Driver
 from .matching import MismatchError, Values, check
-from .peer import Peer
+from .peer import Peer, request_type
+from .tls import Encrypted
 
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 SCENARIOS = Path(__file__).parent / "scenarios"
 _OPTIONS = (
     "client", "timeout_ms", "cancel_after_ms", "all_pages", "take", "raw", "trace_parent", "stream", "used",
@@ -46,11 +54,12 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def scenarios() -> dict[str, dict[str, Any]]:
+@cache
+def scenarios() -> Mapping[str, dict[str, Any]]:
     """All scenarios by their names, `file/name`."""
     found: dict[str, dict[str, Any]] = {}
     for path in sorted(SCENARIOS.glob("*.yaml")):
-        for scenario in yaml.safe_load_all(path.read_text("utf-8")):
+        for scenario in yaml.load_all(path.read_text("utf-8"), _LOADER):
             name = f"{path.stem}/{scenario['name']}"
             assert name not in found, name
             found[name] = scenario
@@ -60,15 +69,19 @@ def scenarios() -> dict[str, dict[str, Any]]:
 class Player:
     """Plays on one service with one driver."""
 
-    def __init__(self, running: RunningService, driver: Driver, recorded: Recorded, peer: Peer) -> None:
+    def __init__(
+        self, running: RunningService, driver: Driver, recorded: Recorded, peer: Peer, encrypted: Encrypted
+    ) -> None:
         self.running = running
         self.driver = driver
         self.recorded = recorded
         self.peer = peer
+        self.encrypted = encrypted
         self.tenant = f"conf-{driver.recipe.language}"
         self.key = running.caller(self.tenant).key
         self.foreign_key = running.caller("conf-foreign").key
         self._held: psycopg.Connection[Any] | None = None
+        self._background: dict[str, asyncio.Task[dict[str, Any]]] = {}
 
     async def warm_up(self) -> None:
         """Make a first call, which may take its time: some runtimes load half of themselves for it."""
@@ -91,9 +104,11 @@ class Player:
             tenant=self.tenant,
             tenant_id=str(self.running.tenant_id(self.tenant)),
             scope_id="",
+            **self.encrypted.values,
         )
         await self._connect({}, values, client="main")
-        self.peer.plan.clear()
+        if any("peer" in step for step in scenario["steps"]):
+            await self.peer.renew()
         try:
             for number, step in enumerate(scenario["steps"], 1):
                 try:
@@ -103,9 +118,12 @@ class Player:
                     raise MismatchError(f"step {number} {shown}\n{type(error).__name__}: {error}") from error
         finally:
             self._release()
+            for task in self._background.values():
+                task.cancel()
+            self._background.clear()
 
     async def _step(self, step: Mapping[str, Any], values: Values) -> None:
-        for kind in ("call", "model_call", "echo", "token", "connect"):
+        for kind in ("call", "join", "model_call", "echo", "token", "connect"):
             if kind in step:
                 await getattr(self, f"_{kind}")(step, values)
                 return
@@ -121,8 +139,10 @@ class Player:
             self._held = psycopg.connect(self.running.database.superuser_conninfo)
             self._held.execute("SET search_path = muniment, public")
             self._held.execute(step["hold"])
+        elif "waiting" in step:
+            await self._until_waiting(True)
         elif "idle" in step:
-            await self._idle()
+            await self._until_waiting(False)
         elif "release" in step:
             self._release()
         elif "peer" in step:
@@ -134,7 +154,13 @@ class Player:
         line = {"op": "call", "method": step["call"], **self._options(step, values)}
         if "stream" not in step:
             line["request"] = values.fill(step.get("request", {}))
+        if "background" in step:
+            self._background[step["background"]] = asyncio.create_task(self.driver.ask(line))
+            return
         self._judge(step, await self.driver.ask(line), values)
+
+    async def _join(self, step: Mapping[str, Any], values: Values) -> None:
+        self._judge(step, await self._background.pop(step["join"]), values)
 
     async def _model_call(self, step: Mapping[str, Any], values: Values) -> None:
         line = {"op": "model_call", "request": values.fill(step["model_call"])}
@@ -156,16 +182,21 @@ class Player:
         line: dict[str, Any] = {
             "op": "connect",
             "client": client or step["connect"],
-            "target": f"127.0.0.1:{self.peer.port if step.get('to') == 'peer' else self.running.port}",
+            "target": f"127.0.0.1:{self._port(step.get('to'))}",
             "api_key": self._key(step, values),
             "tenant": values.fill(step.get("tenant", self.tenant)),
-            "insecure": True,
+            "insecure": "tls" not in step,
             "trace": True,
         }
-        for name in ("consistency", "metadata_override"):
+        for name in ("consistency", "metadata_override", "tls"):
             if name in step:
                 line[name] = values.fill(step[name])
         self._judge(step if "error" in step else {}, await self.driver.ask(line), values)
+
+    def _port(self, to: str | None) -> int:
+        if to == "peer":
+            return self.peer.port
+        return self.encrypted.ports[to] if to else self.running.port
 
     def _key(self, step: Mapping[str, Any], values: Values) -> str:
         wanted = step.get("key")
@@ -229,17 +260,16 @@ class Player:
             await asyncio.sleep(0.05)
         raise MismatchError(f"of {wanted} only {names} were exported in the trace {trace_id}")
 
-    async def _idle(self) -> None:
-        """Until no statement of the service waits for the connection that holds."""
-        query = (
-            "SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-            " AND datname = current_database()"
-        )
+    async def _until_waiting(self, wanted: bool) -> None:
+        """Until a statement of the service waits for the connection that holds, or until none does."""
+        assert self._held is not None, "nothing is held"
+        holder = self._held.info.backend_pid
+        query = f"SELECT count(*) AS n FROM pg_stat_activity WHERE {holder} = ANY(pg_blocking_pids(pid))"
         for _ in range(100):
-            if (await self._rows(query))[0]["n"] == 0:
+            if ((await self._rows(query))[0]["n"] > 0) is wanted:
                 return
             await asyncio.sleep(0.05)
-        raise MismatchError("a statement of the service still waits")
+        raise MismatchError(f"a statement of the service {'does not wait' if wanted else 'still waits'}")
 
     def _release(self) -> None:
         if self._held is not None:
@@ -247,16 +277,26 @@ class Player:
             self._held = None
 
     async def _peer(self, step: Mapping[str, Any], values: Values) -> None:
-        if "fail" in step:
-            self.peer.plan = [dict(each) for each in step["fail"]]
-            self.peer.received.clear()
-        if step.get("restart"):
+        if "arrived" in step:
+            await self.peer.arrived(step["arrived"])
+        if step.get("goaway"):
+            self.peer.goaway()
+        if step.get("let_go"):
+            self.peer.let_go()
+        if step.get("restart") or step.get("back"):
             await self.peer.restart()
+        if step.get("renew"):
+            await self.peer.renew()
+        if "plan" in step:
+            self.peer.plan = values.fill(step["plan"])
+            self.peer.received.clear()
         if "attempts" in step:
             check(step["attempts"], len(self.peer.received), values, "attempts")
+        if "last_request" in step:
+            method, raw, _ = self.peer.received[-1]
+            request = request_type(method).FromString(raw)
+            check(values.fill(step["last_request"]), json_format.MessageToDict(request), values, "request")
         if step.get("same_request_id"):
-            ids = {
-                memory_service_pb2.WriteRequest.FromString(raw).request_id for _, raw, _ in self.peer.received
-            }
+            ids = {request_type(method).FromString(raw).request_id for method, raw, _ in self.peer.received}
             if len(ids) != 1 or "" in ids:
                 raise MismatchError(f"request ids of the attempts: {ids}")

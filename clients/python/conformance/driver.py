@@ -1,4 +1,7 @@
-"""The conformance driver of the Python client; tests/vectors/PROTOCOL.md says what it understands."""
+"""The conformance driver of the Python clients; tests/vectors/PROTOCOL.md says what it understands.
+
+With --sync it drives the synchronous client.
+"""
 
 import asyncio
 import base64
@@ -6,10 +9,12 @@ import json
 import math
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from typing import Any
 
 import grpc
+from blocking import Blocking, settled
 from google.protobuf import descriptor_pool, json_format
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
@@ -25,6 +30,9 @@ import muniment
 from muniment._settings import Metadata
 from muniment._status import DOMAIN, to_error
 
+SYNC = "--sync" in sys.argv
+THREADS = 80
+"""More than the calls that `bench` makes at a time."""
 EXPORTER = InMemorySpanExporter()
 STREAMED = {"ExportAudit": "AuditService", "ExportMemories": "SubjectService"}
 
@@ -37,7 +45,8 @@ class Driver:
     """Clients by name, and what to do with them."""
 
     def __init__(self) -> None:
-        self.clients: dict[str, muniment.AsyncClient] = {}
+        # Of the synchronous client what has the same surface.
+        self.clients: dict[str, Any] = {}
 
     async def answer(self, line: dict[str, Any]) -> dict[str, Any]:
         """The answer to one request."""
@@ -57,7 +66,7 @@ class Driver:
             problem = {"code": "DRIVER", "reason": "", "message": f"{type(error).__name__}: {error}"}
             return {"id": line["id"], "ok": False, "error": problem}
 
-    def client(self, line: dict[str, Any]) -> muniment.AsyncClient:
+    def client(self, line: dict[str, Any]) -> Any:
         """The client that a request names."""
         try:
             return self.clients[line.get("client", "main")]
@@ -66,7 +75,11 @@ class Driver:
 
     async def op_hello(self, _line: dict[str, Any]) -> dict[str, Any]:
         """Who this is."""
-        return {"language": "python", "version": muniment.__version__, "protocol": 1}
+        return {
+            "language": "python-sync" if SYNC else "python",
+            "version": muniment.__version__,
+            "protocol": 1,
+        }
 
     async def op_connect(self, line: dict[str, Any]) -> None:
         """Make a client."""
@@ -78,7 +91,7 @@ class Driver:
             provider.add_span_processor(SimpleSpanProcessor(EXPORTER))
             trace.set_tracer_provider(provider)
         tls = line.get("tls")
-        client = muniment.connect(
+        made: Any = (muniment.connect_sync if SYNC else muniment.connect)(
             line["target"],
             tenant=line["tenant"],
             api_key=line["api_key"],
@@ -95,17 +108,19 @@ class Driver:
         )
         override = line.get("metadata_override")
         if override:
-            calls: Any = client._calls
+            calls: Any = made._calls
             original = calls._metadata
             dropped = {key for key, _ in override}
             added = [(key, value) for key, value in override if value is not None]
 
-            async def metadata(*arguments: Any) -> Metadata:
-                kept = [pair for pair in await original(*arguments) if pair[0] not in dropped]
-                return Metadata([*kept, *added])
+            def overridden(given: Any) -> Metadata:
+                return Metadata([*(pair for pair in given if pair[0] not in dropped), *added])
 
-            calls._metadata = metadata
-        self.clients[name] = client
+            async def metadata(*arguments: Any) -> Metadata:
+                return overridden(await original(*arguments))
+
+            calls._metadata = (lambda *each: overridden(original(*each))) if SYNC else metadata
+        self.clients[name] = Blocking(made) if SYNC else made
 
     async def op_call(self, line: dict[str, Any]) -> dict[str, Any]:
         """One call by the client's own method, or by the stub."""
@@ -153,7 +168,7 @@ class Driver:
         return to_json(await UNARY[method](client, request, timeout), response(method))
 
     async def _streamed(
-        self, client: muniment.AsyncClient, method: str, request: Any, timeout: float | None, take: int | None
+        self, client: Any, method: str, request: Any, timeout: float | None, take: int | None
     ) -> list[Any]:
         # The client gives parts of messages; as many messages of one part each say the same.
         parts: list[Any] = []
@@ -189,11 +204,23 @@ class Driver:
         client, (service, _, method) = self.client(line), line["method"].partition("/")
         calls: Any = client._calls
         stub = getattr(getattr(calls, service.removesuffix("Service").lower()), method)
-        metadata = await calls._metadata(Bare(), time.monotonic() + 60)
-        options = {"metadata": metadata}
+        metadata = await settled(calls._metadata(Bare(), time.monotonic() + 60))
+        options: dict[str, Any] = {"metadata": metadata}
         if line.get("timeout_ms") is not None:
             options["timeout"] = line["timeout_ms"] / 1000
         try:
+            if SYNC:
+                given: Any = (
+                    iter([parsed(method, each) for each in line["stream"]])
+                    if method == "StreamIngest"
+                    else parsed(method, line.get("request") or {})
+                )
+                answered = await asyncio.to_thread(stub, given, **options)
+                if method in STREAMED:
+                    return await asyncio.to_thread(
+                        lambda: [json_format.MessageToDict(each) for each in answered]
+                    )
+                return json_format.MessageToDict(answered)
             if method == "StreamIngest":
                 requests = [parsed(method, each) for each in line["stream"]]
 
@@ -272,17 +299,30 @@ class Driver:
         calls: Any = client._calls
         request = parsed(method, line["request"])
         stub = getattr(getattr(calls, service), method)
-        metadata = await calls._metadata(Bare(), time.monotonic() + 60)
-        kinds = {"layer": lambda: UNARY[method](client, request, None)}
+        metadata = await settled(calls._metadata(Bare(), time.monotonic() + 60))
+        called: Any = client.blocking if SYNC else client
+        kinds: dict[str, Any] = {"layer": lambda: UNARY[method](called, request, None)}
         if line.get("compare"):
             kinds["raw"] = lambda: stub(request, metadata=metadata)
         times: dict[str, list[float]] = {kind: [] for kind in kinds}
         errors = dict.fromkeys(kinds, 0)
 
         async def once(kind: str) -> None:
+            if SYNC:
+                await asyncio.to_thread(blocking, kind)
+                return
             began = time.perf_counter()
             try:
                 await kinds[kind]()
+            except (muniment.MunimentError, grpc.RpcError):
+                errors[kind] += 1
+            times[kind].append(time.perf_counter() - began)
+
+        def blocking(kind: str) -> None:
+            # The thread is there already: the change to it is not the client's.
+            began = time.perf_counter()
+            try:
+                kinds[kind]()
             except (muniment.MunimentError, grpc.RpcError):
                 errors[kind] += 1
             times[kind].append(time.perf_counter() - began)
@@ -384,6 +424,7 @@ async def main() -> None:
     """Carry out the lines of stdin."""
     driver = Driver()
     loop = asyncio.get_running_loop()
+    loop.set_default_executor(ThreadPoolExecutor(THREADS))
     pending: set[asyncio.Task[None]] = set()
 
     def say(answer: dict[str, Any]) -> None:

@@ -85,6 +85,7 @@ def score_factors(candidate: Candidate, aim: Aim) -> tuple[Factor, ...]:
         ("source", candidate.source_factor),
         ("confidence", candidate.confidence_factor),
         ("recency", candidate.recency_factor),
+        ("feedback", candidate.feedback_factor),
     ):
         if value != 1:
             factors.append(Factor(name, value, 1.0, total * (value - 1)))

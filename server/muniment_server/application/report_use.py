@@ -1,4 +1,8 @@
-"""ReportUse: which of the offered memories entered a prompt, by the caller's word."""
+"""ReportUse: which of the offered memories entered a prompt, by the caller's word.
+
+Besides the record, an outcome is counted per memory and reporter, which moves later recalls a little
+(docs/recall.md).
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +13,7 @@ from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.errors import IntegrityViolation, MemoryNotInRecall
 from muniment_server.identity.principal import CallContext
 from muniment_server.storage.database import UniqueConflict, UnitOfWork
+from muniment_server.storage.feedback import count_outcome
 
 from .audit import report_forged
 from .consistency import issue_token
@@ -17,6 +22,8 @@ from .idempotency import RequestMark, earlier_response, remember
 from .services import Services
 
 METHOD = "ReportUse"
+_OUTCOMES = {1: "helpful", 2: "neutral", 3: "harmful"}
+"""The contract's numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +115,25 @@ async def _record(
             }
         },
     )
+    outcome = _OUTCOMES.get(command.outcome)
+    if outcome is not None and recall.scope_id is not None and command.memory_ids:
+        revisions = {
+            UUID(one["memory_id"]): int(one["revision"])
+            for one in recall.details["memories_recalled"]["memories"]
+        }
+        used = {memory_id: revisions[memory_id] for memory_id in command.memory_ids}
+        await count_outcome(work, recall.scope_id, used, _actor(context), **{outcome: True})
     reported = UseReported(event.event_id, issue_token(key, services.instance, now))
     await remember(work, mark, _encode(reported), scope_id=None, key=None, now=now)
     return reported
+
+
+def _actor(context: CallContext) -> str:
+    """Whose voice it is: all keys that are bound to one agent have one."""
+    principal = context.principal
+    if principal.agent is not None:
+        return f"agent {principal.agent}"
+    return f"credential {principal.credential_id}"
 
 
 def _encode(reported: UseReported) -> bytes:

@@ -41,6 +41,8 @@ RECENCY = 0.05
 """Most of its score that age takes from a memory."""
 CONFIDENCE = 0.05
 """Most of its score that a doubtful writer takes from a memory."""
+FEEDBACK = 0.04
+"""Most of its score that reported uses give to a memory, or take from it."""
 PINNED_TAG = "pinned"
 
 _KIND: Mapping[MemoryKind, float] = {
@@ -84,6 +86,7 @@ class RankingSettings:
     half_lives: Sequence[float]
     recency: float = RECENCY
     confidence: float = CONFIDENCE
+    feedback: float = FEEDBACK
 
     @classmethod
     def of(cls, ranking: Ranking) -> "RankingSettings":
@@ -98,6 +101,7 @@ class RankingSettings:
             half_lives=[float(getattr(lives, kind.name.lower())) for kind in MemoryKind],
             recency=RECENCY * ranking.recency,
             confidence=CONFIDENCE * ranking.confidence,
+            feedback=FEEDBACK * ranking.feedback,
         )
 
     def weight(self, leg: RetrievalLeg, legs: Sequence[RetrievalLeg], default: float) -> float:
@@ -108,6 +112,17 @@ class RankingSettings:
         """1 - recency * (1 - 2 ** (-age / half-life)), with the age in whole days; as in SQL."""
         age = max(0, (now - recorded).days)
         return 1 - self.recency * (1 - 2 ** (-age / self.half_lives[kind - 1]))
+
+    def feedback_factor(self, reports: Sequence[tuple[int, int, int]]) -> float:
+        """1 + feedback * sum of voices / (reporters + 2), given each one's helpful, neutral and harmful uses.
+
+        A voice is (helpful - harmful) / (all + 1), so that one reporter alone moves a score by a third of the
+        bound at most, and many who agree come near it; as in SQL.
+        """
+        voices = [
+            (helpful - harmful) / (helpful + neutral + harmful + 1) for helpful, neutral, harmful in reports
+        ]
+        return 1 + self.feedback * sum(voices) / (len(voices) + 2)
 
 
 def _scaled(factor: float, by: float) -> float:

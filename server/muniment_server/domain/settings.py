@@ -92,6 +92,8 @@ class Ranking(Section):
     """What trust adds."""
     source: Factor = 1.0
     """What the kind of source adds."""
+    feedback: Factor = 1.0
+    """What reported uses add."""
     half_life_days: HalfLives = HalfLives()
     """Days after which a memory has lost half of what recency gives:"""
 

@@ -36,6 +36,8 @@ _NOTHING: dict[str, Any] = {
     "asks": False,
     "replies": False,
     "own_weight": 1.0,
+    # Counts do not say when they were counted.
+    "feedback_factor": 1.0,
     "found": True,
 }
 

@@ -117,6 +117,7 @@ class Candidate:
     source_factor: float
     confidence_factor: float
     recency_factor: float
+    feedback_factor: float
 
 
 _COLUMNS = tuple(field.name for field in fields(Candidate) if field.name != "revision")
@@ -227,6 +228,7 @@ def _aim_values(aim: Aim) -> dict[str, Any]:
         "half_lives": list(ranking.half_lives),
         "recency_weight": ranking.recency,
         "confidence_weight": ranking.confidence,
+        "feedback_weight": ranking.feedback,
     }
 
 

@@ -13,6 +13,7 @@ from google.protobuf.message import Message
 from opentelemetry.trace import SpanContext
 
 from muniment import _fork, _retry
+from muniment._errors import InternalError
 from muniment._rpcs import Rpc
 from muniment._settings import Metadata, Settings
 from muniment._status import to_error
@@ -120,6 +121,7 @@ class Calls:
                         if wait is None:
                             raise failure from error
                     else:
+                        _check_readable(response, span)
                         span.answered(response)
                         return Answer(response, span.context)
                     runtime.pause(wait)
@@ -138,6 +140,7 @@ class Calls:
             call = method(request, timeout=deadline - time.monotonic(), metadata=metadata)
             try:
                 for response in call:
+                    _check_readable(response, span)
                     yield response
             except grpc.RpcError as error:
                 raise to_error(error, span.trace_id) from error
@@ -165,6 +168,7 @@ class Calls:
                     response = method(requests, timeout=deadline - time.monotonic(), metadata=metadata)
                 except grpc.RpcError as error:
                     raise to_error(error, span.trace_id) from error
+                _check_readable(response, span)
                 span.answered(response)
                 return Answer(response, span.context)
 
@@ -180,3 +184,9 @@ class Calls:
         self._activity.close(timeout)
         if channel is not None and _fork.is_here(self._opened_in):
             runtime.close_channel(channel)
+
+
+def _check_readable(response: object, span: CallSpan) -> None:
+    # For bytes that are no message the asynchronous transport answers None, where the other one fails.
+    if response is None:
+        raise InternalError("the answer could not be read", trace_id=span.trace_id)

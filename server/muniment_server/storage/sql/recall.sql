@@ -183,6 +183,18 @@ WITH scoped AS MATERIALIZED (
     JOIN sitting_frequencies f ON f.token = s.token
     JOIN sittings t ON t.sitting = s.sitting
     GROUP BY s.sitting
+), feedback AS MATERIALIZED (
+    -- Every reporter has one voice, however often he reports, and no text has the voices of an earlier one.
+    -- In a fixed order, so that the sum is the same to its last digit.
+    SELECT doc_no, content_revision, sum(voice ORDER BY actor) / (count(*) + 2) AS felt
+    FROM (SELECT f.doc_no, f.content_revision, f.actor,
+                 (greatest(0, f.helpful)::float8 - greatest(0, f.harmful)::float8)
+                     / (1 + greatest(0, f.helpful)::float8 + greatest(0, f.neutral)::float8
+                        + greatest(0, f.harmful)::float8) AS voice
+          FROM memory_feedback f
+          WHERE f.tenant_id = %(tenant_id)s AND f.scope_id = %(scope_id)s
+                AND %(feedback_weight)s::float8 > 0) voices
+    GROUP BY doc_no, content_revision
 ), measured AS MATERIALIZED (
     SELECT e.doc_no, e.memory_id, e.turn, e.pinned, e.term_count,
            v.cosine,
@@ -219,7 +231,8 @@ WITH scoped AS MATERIALIZED (
            -- In whole days, so that the same question has the same answer for a while.
            1 - %(recency_weight)s::float8 * (1 - power(2::float8, - least(1000::float8,
                greatest(0::float8, floor(e.seconds / 86400)) / coalesce((%(half_lives)s::float8[])[e.kind], 1))))
-               AS recency_factor
+               AS recency_factor,
+           1 + %(feedback_weight)s::float8 * coalesce(b.felt, 0::float8) AS feedback_factor
     FROM (SELECT *, CASE WHEN isfinite(coalesce(reinforce_time, least(valid_from, create_time)))
                          THEN date_part('epoch', %(now)s::timestamptz
                                         - coalesce(reinforce_time, least(valid_from, create_time)))
@@ -231,6 +244,7 @@ WITH scoped AS MATERIALIZED (
     LEFT JOIN turns t ON t.doc_no = e.doc_no
     LEFT JOIN around_words w ON w.doc_no = e.doc_no
     LEFT JOIN session_leg s ON s.sitting = t.sitting
+    LEFT JOIN feedback b ON b.doc_no = e.doc_no AND b.content_revision = e.content_revision
 ), judged AS (
     SELECT m.*,
            greatest(0::float8, least(1::float8, rising)) AS relevance,
@@ -258,7 +272,8 @@ WITH scoped AS MATERIALIZED (
            %(slot_weight)s::float8 * least(1::float8, coalesce(j.slot_named, 0::float8))
                + CASE WHEN j.pinned THEN %(pinned_weight)s::float8 ELSE 0 END AS slot_part,
            %(session_weight)s::float8 * coalesce(j.session_share, 0::float8) AS session_part,
-           j.kind_factor * j.trust_factor * j.source_factor * j.confidence_factor * j.recency_factor AS factor
+           j.kind_factor * j.trust_factor * j.source_factor * j.confidence_factor * j.recency_factor
+               * j.feedback_factor AS factor
     FROM judged j
 ), vector_order AS (
     SELECT doc_no, row_number() OVER (ORDER BY cosine DESC, memory_id) AS place
@@ -354,7 +369,7 @@ SELECT t.total, t.other_state, t.expired, t.filtered,
        r.session_bm25, r.session_part, r.session_rank, r.entity, r.entity_part, r.entity_rank,
        r.named_time, r.time_part, r.time_rank, r.slot_named, r.slot_part, r.slot_rank,
        r.length, r.answers, r.asks, r.replies,
-       r.kind_factor, r.trust_factor, r.source_factor, r.confidence_factor, r.recency_factor,
+       r.kind_factor, r.trust_factor, r.source_factor, r.confidence_factor, r.recency_factor, r.feedback_factor,
        EXISTS (SELECT FROM memory_revision h
                WHERE h.tenant_id = %(tenant_id)s AND h.memory_id = m.memory_id AND h.revision >= m.revision)
        OR EXISTS (SELECT FROM memory n
