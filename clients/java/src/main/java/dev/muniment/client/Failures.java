@@ -14,6 +14,7 @@ import com.google.rpc.RetryInfo;
 
 import io.grpc.Metadata;
 import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 
 /** From a failed call of the transport to a {@link MunimentException}. */
 final class Failures {
@@ -27,7 +28,12 @@ final class Failures {
     private Failures() {}
 
     /** The exception for a failed call. traceId: of the client's own span, unless the server tells one. */
-    static MunimentException of(Status status, Metadata trailers, String traceId) {
+    static MunimentException of(Status ended, Metadata trailers, String traceId) {
+        // For an answer that is no message gRPC gives the call up, which nobody asked for: the cause says why.
+        Status status = ended.getCode() == Status.Code.CANCELLED
+                        && ended.getCause() instanceof StatusRuntimeException unreadable
+                ? unreadable.getStatus()
+                : ended;
         String reason = "";
         String domain = "";
         Map<String, String> metadata = Map.of();
@@ -56,7 +62,7 @@ final class Failures {
                 } else if (detail.is(RequestInfo.class)) {
                     traceId = detail.unpack(RequestInfo.class).getRequestId();
                 }
-            } catch (InvalidProtocolBufferException unreadable) {
+            } catch (InvalidProtocolBufferException broken) {
                 // The code and the text are still there.
             }
         }
