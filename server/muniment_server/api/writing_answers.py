@@ -41,6 +41,7 @@ _EXPLANATIONS = {
     "JUDGED_CONTRADICTION": "A judge finds that it contradicts what is stored, so a person decides.",
     "JUDGED_SAME": "A judge finds that it says what is stored already, so a person decides which stays.",
     "LOW_CONFIDENCE": "Whoever wrote it is not sure of it, so it waits for review.",
+    "NOT_LOOKED_THROUGH": "The text has more numbers than are looked at, so a person decides.",
     "SOURCE_NEEDS_REVIEW": "The word of this kind of source waits for review.",
     "IMPORTANCE_BELOW_THRESHOLD": "It was not important enough for this tenant; it can be forced.",
     "CONSENT_NONE": "The subject does not want to be remembered.",

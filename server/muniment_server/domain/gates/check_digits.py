@@ -19,6 +19,8 @@ _PROVINCES = frozenset(
         83,
     )
 )
+_BASE_36 = {code: str(code - ord("A") + 10) for code in range(ord("A"), ord("Z") + 1)}
+_DOUBLED = {str(digit): digit * 2 - 9 if digit > 4 else digit * 2 for digit in range(10)}
 _MAESTRO = frozenset({5018, 5020, 5038, 5612, 5893, 6304, 6759, 6761, 6762, 6763})
 # Lengths of accounts by country, from the registry of ISO 13616.
 IBAN_LENGTHS = {
@@ -36,13 +38,8 @@ IBAN_LENGTHS = {
 
 def luhn(digits: str) -> bool:
     """Whether the last of the digits is the check digit of the others (ISO/IEC 7812-1, annex B)."""
-    total = 0
-    for place, digit in enumerate(reversed(digits)):
-        value = int(digit)
-        if place % 2:
-            value = value * 2 - 9 if value > 4 else value * 2
-        total += value
-    return total % 10 == 0
+    straight, doubled = digits[-1::-2], digits[-2::-2]
+    return (sum(map(int, straight)) + sum(map(_DOUBLED.__getitem__, doubled))) % 10 == 0
 
 
 def is_card(digits: str) -> bool:
@@ -91,8 +88,6 @@ def is_iban(text: str) -> bool:
     remainder 1 modulo 97 (ISO 7064 MOD 97-10)."""
     if IBAN_LENGTHS.get(text[:2]) != len(text) or not text[2:4].isdecimal() or not 2 <= int(text[2:4]) <= 98:
         return False
-    try:
-        number = int("".join(str(int(char, 36)) for char in text[4:] + text[:4]))
-    except ValueError:
+    if not text.isascii() or not text.isalnum():
         return False
-    return number % 97 == 1
+    return int((text[4:] + text[:4]).upper().translate(_BASE_36)) % 97 == 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from .folding import word_set
 
 _WINDOW = 24
-_STEP = 12
+STEP = 12
 
 # Whoever tells about people says who did it; orders to a model have no such subject.
 _PEOPLE = word_set("i we he she they my our his her their me us him them who asked wanted requested")
@@ -107,7 +107,7 @@ def combined(words: str) -> Iterator[str]:
     possible = [one for one in COMBINATIONS if not any(group.isdisjoint(everything) for group in one.groups)]
     if not possible:
         return
-    for start in range(0, max(1, len(listed) - _STEP), _STEP):
+    for start in range(0, max(1, len(listed) - STEP), STEP):
         window = set(listed[start : start + _WINDOW])
         for one in possible:
             if one.without.isdisjoint(window) and not any(group.isdisjoint(window) for group in one.groups):

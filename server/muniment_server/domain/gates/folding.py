@@ -7,8 +7,9 @@ nobody sees is left out. The stored text is never touched by this.
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 # Default-ignorable characters, but for the variation selectors of emoji and ZWJ between them, which the
 # fold drops as well without calling them hidden.
@@ -24,6 +25,8 @@ _PLAIN = re.compile(
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | dict.fromkeys(
     range(0x2010, 0x2016), ord("-")
 )
+_FEW = 32
+"""Different letters, up to which to replace each takes less time than to look up every character."""
 _TAG = range(0xE0020, 0xE007F)
 
 # Letters that look like Latin ones, after NFKC and case folding (a choice from Unicode's confusables,
@@ -47,26 +50,34 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Folded:
     """Two readings of a text, of the same length: `visible` is what a person sees, in compatibility form;
-    `text` is that in lower case, with look-alike letters made Latin and accents gone. `offsets` gives for
-    each character its place in the original, None where the places are the same.
+    `text` is that in lower case, with look-alike letters made Latin and accents gone.
 
-    invisible: characters left out. hidden: whether text was spelt in tag characters that nobody sees.
+    original, widths: the text itself and how many characters of a reading stand for one of its characters;
+    None where each stands for one. invisible: characters left out. hidden: whether text was spelt in tag
+    characters that nobody sees.
     """
 
     text: str
     visible: str
-    offsets: tuple[int, ...] | None
+    original: str = ""
+    widths: Mapping[str, int] | None = None
     invisible: int = 0
     hidden: bool = False
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """The range of the original that a range of the readings came from."""
-        if self.offsets is None:
+        if self.widths is None:
             return start, end
-        return self.offsets[start], self.offsets[end - 1] + 1
+        return self._offsets[start], self._offsets[end - 1] + 1
+
+    @cached_property
+    def _offsets(self) -> list[int]:
+        """For each character of a reading its place in the original."""
+        widths = self.widths or {}
+        return [place for place, char in enumerate(self.original) for _ in range(widths.get(char, 1))]
 
 
 @lru_cache(maxsize=4096)
@@ -86,31 +97,46 @@ def _letter(char: str) -> tuple[str, str]:
 def fold(text: str) -> Folded:
     """Fold a text for detection."""
     if text.isascii():
-        return Folded(text.lower(), text, None)
+        return Folded(text.lower(), text)
     if _PLAIN.fullmatch(text):
-        visible = text.translate(_WIDE)
-        return Folded(visible.lower(), visible, None)
-    seen: list[str] = []
-    letters: list[str] = []
-    offsets: list[int] = []
+        wide = text.translate(_WIDE)
+        return Folded(wide.lower(), wide)
+    visible: dict[int, str] = {}
+    letters: dict[int, str] = {}
+    widths: dict[str, int] = {}
     invisible = hidden = 0
-    for place, char in enumerate(text):
+    # What becomes of a character depends on nothing else, and a text has few different ones.
+    for char in set(text):
         if char.isascii():
-            seen.append(char)
-            letters.append(char.lower())
-            offsets.append(place)
             continue
         code = ord(char)
         if code in _TAG:
-            hidden += 1
-            visible = chr(code - 0xE0000)
-            folded = visible.lower()
+            hidden += text.count(char)
+            seen = chr(code - 0xE0000)
+            folded = seen.lower()
         else:
-            visible, folded = _letter(char)
-            invisible += not visible
-        seen.append(visible)
-        letters.append(folded)
-        offsets.extend([place] * len(visible))
+            seen, folded = _letter(char)
+            invisible += 0 if seen else text.count(char)
+        visible[code], letters[code] = seen, folded
+        if len(seen) != 1:
+            widths[char] = len(seen)
     # The flags of England, Scotland and Wales are spelt in tag characters, behind a black flag.
     is_hidden = hidden > 0 and "\U0001f3f4" not in text
-    return Folded("".join(letters), "".join(seen), tuple(offsets), invisible, is_hidden)
+    return Folded(
+        _exchanged(text, letters).lower(),
+        _exchanged(text, visible),
+        text,
+        widths or None,
+        invisible,
+        is_hidden,
+    )
+
+
+def _exchanged(text: str, letters: Mapping[int, str]) -> str:
+    """The text with other letters."""
+    again = any(letters.get(ord(one), one) != one for letter in letters.values() for one in letter)
+    if again or len(letters) > _FEW:
+        return text.translate(letters)
+    for code, letter in letters.items():
+        text = text.replace(chr(code), letter)
+    return text

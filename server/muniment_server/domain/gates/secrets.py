@@ -10,6 +10,9 @@ from .base import MAX_SPANS, Finding, GateResult, Replacement, Statement, Verdic
 from .policy import GatePolicy, Handling, Sensitive
 from .sensitive import SECRETS, Span, detect
 
+NOT_LOOKED_THROUGH = "NOT_LOOKED_THROUGH"
+"""Rule: a text has more of what might be sensitive than is looked at, so a person does."""
+
 _VERDICTS = {
     Handling.ALLOW: Verdict.PASS,
     Handling.ENCRYPT_ONLY: Verdict.PASS,
@@ -33,13 +36,14 @@ class SensitiveGate:
         if not wanted:
             return GateResult(self.name)
         folded = statement.folded
-        found = [
-            (sort, folded.span(*span)) for sort, span in detect(folded.visible, wanted, self._policy.regions)
-        ]
-        if not found:
+        spans, whole = detect(folded.visible, wanted, self._policy.regions)
+        found = [(sort, folded.span(*span)) for sort, span in spans]
+        if not found and whole:
             return GateResult(self.name)
         handled = {sort: self._policy.handling(sort, statement.kind) for sort, _ in found}
         findings = [self._finding(sort, handling, found) for sort, handling in handled.items()]
+        if not whole:
+            findings.append(Finding(self.name, NOT_LOOKED_THROUGH, Verdict.REVIEW))
         worst = max(findings, key=lambda one: one.verdict)
         return GateResult(
             self.name,

@@ -7,8 +7,11 @@ different tokens in a moving window, and at how much of the whole the commonest 
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from operator import add
+
+import numpy as np
 
 from muniment_server.domain.model import TrustLevel
 
@@ -35,22 +38,30 @@ _SHARE = 0.3
 _LEAST = 24
 _LEAST_REPEATED = 5
 """Fewer repetitions than this are padding nowhere; most texts are done with that."""
-_MOST_TOKENS = 6000
+_ALIKE = re.compile(r"(.)\1", re.DOTALL)
+_FEW = 200
+"""Tokens, up to which their windows are gone through one by one."""
 
 
-def tokens(text: str) -> Iterator[str]:
+def tokens(text: str) -> list[str]:
     """Words without the commonest ones; of scripts without spaces, pairs of characters."""
-    for found in _TOKENS.finditer(text):
-        run = found[0]
+    found: list[str] = []
+    for run in _TOKENS.findall(text):
         if run[0] >= "\u3040" and run[0] <= "\u9fff":
             # Laughter and dashes are one token however long: "哈哈哈哈".
-            last = ""
-            for first, second in pairwise(run):
-                if first != second or first != last:
-                    yield first + second
-                last = first
+            pairs = map(add, run, run[1:])
+            found += pairs if _ALIKE.search(run) is None else _short(run)
         elif run not in _COMMON:
-            yield run
+            found.append(run)
+    return found
+
+
+def _short(run: str) -> Iterator[str]:
+    last = ""
+    for first, second in pairwise(run):
+        if first != second or first != last:
+            yield first + second
+        last = first
 
 
 class StuffingGate:
@@ -66,8 +77,7 @@ class StuffingGate:
         text = statement.folded.text
         if len(text) < 40:
             return GateResult(NAME)
-        found = list(tokens(text[: 8 * _MOST_TOKENS]))[:_MOST_TOKENS]
-        if not is_stuffed(found):
+        if not is_stuffed(tokens(text)):
             return GateResult(NAME)
         verdict = self._policy.stuffing.verdict(statement.trust)
         return GateResult(
@@ -94,7 +104,24 @@ def is_stuffed(found: list[str]) -> bool:
         return True
     if len(found) - len(whole) < (1 - _DIFFERENT) * _WINDOW:
         return False
+    if len(found) > _FEW:
+        return fewest_different(found) <= _DIFFERENT * _WINDOW
     return any(
         len(set(found[start : start + _WINDOW])) <= _DIFFERENT * _WINDOW
         for start in range(0, len(found) - _WINDOW + 1, _STEP)
     )
+
+
+def fewest_different(found: Sequence[str]) -> int:
+    """The fewest different tokens of a window: those that do not stand earlier in it are counted."""
+    seen: dict[str, int] = {}
+    earlier = []
+    for place, token in enumerate(found):
+        earlier.append(seen.get(token, -1))
+        seen[token] = place
+    before = np.array(earlier, dtype=np.int32)
+    starts = np.arange(0, len(found) - _WINDOW + 1, _STEP, dtype=np.int32)
+    different = np.zeros(len(starts), dtype=np.int32)
+    for step in range(_WINDOW):
+        different += before[starts + step] < starts
+    return int(different.min())

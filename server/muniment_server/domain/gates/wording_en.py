@@ -59,7 +59,7 @@ ENGLISH: Sequence[Wording] = (
         rf"|the|whatever) {_GAP1}{_RULES_OF_A_MODEL}",
         rf"{_IGNORE} (?:all |any )?(?:of )?your {_GAP1}(?:instructions|prompts|rules|directives|guidelines|constraints|restrictions"
         r"|training|policies|ethics|alignment|boundaries)",
-        rf"{_IGNORE} {_GAP3}{_RULES} (?:that |which |you )+(?:was|were|have been|had been|have|got|received|follow|know)",
+        rf"{_IGNORE} {_GAP3}{_RULES} (?:that |which |you ){1,3}(?:was|were|have been|had been|have|got|received|follow|know)",
         rf"{_IGNORE} (?:everything|anything|all) (?:in|of|from|within|about) (?:this|the|your|our) (?:conversation|context|prompt|chat"
         r"|document|page|message|text)",
         r"(?:ignore|disregard|forget|skip) (?:all |everything |anything |what is )?(?:of )?(?:the )?(?:text |content |message )?above",
