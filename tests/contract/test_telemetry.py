@@ -14,7 +14,13 @@ from google.protobuf.struct_pb2 import Struct
 from opentelemetry.trace import SpanKind
 
 from contract.stored import FAILED, Stored, memory_ids, outcome, refused, spellings, until
-from muniment_server._gen.muniment.v1 import audit_pb2, erasure_pb2, memory_pb2, memory_service_pb2
+from muniment_server._gen.muniment.v1 import (
+    audit_pb2,
+    erasure_pb2,
+    memory_pb2,
+    memory_service_pb2,
+    recall_pb2,
+)
 from muniment_server.telemetry import names
 from support.service import Caller, RunningService, error_info, item, scope
 from support.telemetry import Recorded, recording
@@ -59,6 +65,44 @@ async def test_a_recall_continues_the_callers_trace_and_names_what_it_offered(
     assert all(each.dropped_attributes == each.dropped_events == 0 for each in recorded.spans())
     events = await caller.call("Audit", memory_service_pb2.AuditRequest(filter={"trace_id": trace}))
     assert [event.span_id for event in events.events] == [f"{server.context.span_id:016x}"]
+
+
+async def test_every_leg_that_was_asked_for_tells_what_it_gave(caller: Caller, recorded: Recorded) -> None:
+    await caller.write("u1", item("Lives in Graz", slot="home_city"), "Works for Ann in Graz", "Likes tea")
+    recorded.clear()
+    await caller.recall("u1", "Which home city?", min_score=0.0)
+    told = {
+        span.attributes[names.LEG]: (span.name, span.attributes)
+        for span in recorded.spans()
+        if names.LEG in (span.attributes or {})
+    }
+    assert {leg: name for leg, (name, _) in told.items()} == {
+        "vector": "retrieval memory_vectors",
+        "lexical": "retrieval memory_text",
+        "slot": "retrieval memory_slots",
+        "entity": "retrieval memory_entities",
+        "time": "retrieval memory_times",
+        "neighbour": "retrieval memory_neighbours",
+        "session": "retrieval memory_sessions",
+    }
+    slot = told["slot"][1]
+    assert (slot[names.LEG_RESULTS], slot[names.LEG_SCORE_MAX], slot[names.LEG_SCORE_MIN]) == (1, 1.0, 1.0)
+    for leg in ("entity", "time", "neighbour", "session"):
+        assert told[leg][1][names.LEG_RESULTS] == 0
+        assert names.LEG_SCORE_MAX not in told[leg][1]
+    assert told["vector"][1][names.LEG_RESULTS] == 3
+    assert _recall_span(recorded).attributes[names.RECALL_CANDIDATES] == 3
+    assert [span.name for span in recorded.spans()].count("recall") == 1
+    (find,) = recorded.metrics()["muniment.recall.stage.duration"]
+    assert (find.attributes["muniment.recall.stage"], find.count) == ("find", 1)
+    recorded.clear()
+    lexical, vector = recall_pb2.RETRIEVAL_LEG_LEXICAL, recall_pb2.RETRIEVAL_LEG_VECTOR
+    await caller.recall("u1", "Graz", legs=[lexical, vector], consistency={"strong": True})
+    legs = [span.attributes[names.LEG] for span in recorded.spans() if names.LEG in (span.attributes or {})]
+    assert legs == ["vector", "lexical"]
+    waited = _recall_span(recorded).attributes
+    assert waited[names.CONSISTENCY_MODE] == "strong"
+    assert waited[names.CONSISTENCY_WAIT] >= 0
 
 
 @pytest.mark.parametrize("limit", [None, "8"])

@@ -16,13 +16,13 @@ from muniment_server.storage.database import UnitOfWork
 from muniment_server.storage.memories import read_memories, read_scopes
 from muniment_server.storage.recall import Aim, Candidate, RecallRows
 from muniment_server.storage.recall import recall as find
-from muniment_server.telemetry import names
-from muniment_server.telemetry.spans import leg_span
+from muniment_server.telemetry.spans import stage_timing
 
 from .as_of import find_as_of
 from .choosing import Choice, choose
 from .consenting import is_withheld
 from .explaining import leg_scores, score_factors
+from .leg_spans import tell_legs
 from .recall_types import Degradation, DegradationReason, LeftOutReason, NearMiss, Query, RecallCommand, Stage
 from .reranking import Reranking
 from .scoping import EpochChanged, scope_number
@@ -88,22 +88,12 @@ async def find_candidates(
         "excluded": excluded,
         "bound_agent": command.bound_agent,
     }
-    if command.as_of is None:
-        rows = await find(work, now=now, **looked_for)
-    else:
-        rows = await find_as_of(work, key, as_of=command.as_of, **looked_for)
-    for leg, scores in (
-        ("vector", [one.cosine for one in rows.candidates if one.cosine is not None]),
-        ("lexical", [one.bm25 for one in rows.candidates if one.bm25 is not None]),
-    ):
-        with leg_span(leg, top_k=fetch) as span:
-            span.update(
-                {
-                    names.LEG_RESULTS: len(scores),
-                    names.LEG_SCORE_MAX: max(scores, default=None),
-                    names.LEG_SCORE_MIN: min(scores, default=None),
-                }
-            )
+    with stage_timing("find"):
+        if command.as_of is None:
+            rows = await find(work, now=now, **looked_for)
+        else:
+            rows = await find_as_of(work, key, as_of=command.as_of, **looked_for)
+    tell_legs(command.legs, rows.candidates, fetch)
     return rows
 
 
@@ -136,6 +126,7 @@ async def find_relevant(
         if await is_withheld(work, tenant_key, key, rows.scope, settings):
             return Found(rows.without_any(), (), broken)
         hold_vectors_against(command, query, rows)
+        query.considered = rows.total - rows.other_state - rows.expired - rows.filtered
         genuine, found_broken = sift(key, work.tenant_id, rows.candidates)
         broken += found_broken
         choice = choose_offered(genuine, command.limit, settings.packing.source_share, Reranking())

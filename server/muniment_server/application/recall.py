@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from time import perf_counter
 from uuid import UUID
 
 from muniment_server.audit.events import AuditAction
@@ -58,7 +59,10 @@ async def recall(services: Services, context: CallContext, command: RecallComman
     ) as span:
         span.content(names.GEN_AI_MEMORY_QUERY_TEXT, lambda: command.query)
         if command.consistency_token is not None or command.strong:
+            began = perf_counter()
             await await_vectors(services, context, scope_id, command.consistency_token)
+            span.set(names.CONSISTENCY_MODE, "strong" if command.strong else "at_least_as_fresh")
+            span.set(names.CONSISTENCY_WAIT, perf_counter() - began)
         live = services.models.current
         embedded = await embed_query(live, context, command)
         settings = await services.settings.of(context.tenant_id)
@@ -116,6 +120,7 @@ def _trace(span: ActiveSpan, command: RecallCommand, query: Query, answer: Recal
             names.RECALL_ID: str(answer.recall_id),
             names.RECALL_STRATEGY: strategy,
             names.RECALL_LIMIT: answer.limit,
+            names.RECALL_CANDIDATES: query.considered,
             names.RECALL_QUERY_LENGTH: len(command.query),
             names.RECALL_TOKEN_BUDGET: command.token_budget,
             names.RECALL_TOKENS: tokens,

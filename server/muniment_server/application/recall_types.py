@@ -139,3 +139,5 @@ class Query:
     live: LiveModel
     aim: Aim
     degraded: list[Degradation] = field(default_factory=list)
+    considered: int = 0
+    """Memories that scope and filter let through."""

@@ -175,7 +175,7 @@ class Metrics:
         self._embeddings.record(seconds, attributes)
 
     def recall_stage(self, stage: str, seconds: float) -> None:
-        """One stage of a recall: `embed`, the name of a leg, `fuse`, `rerank` or `pack`."""
+        """One stage of a recall: `find` (all legs and their fusion), `rerank` or `pack`."""
         self._stage.record(seconds, {names.RECALL_STAGE: stage})
 
     def recall(self, strategy: str, results: int, tokens: int | None) -> None:

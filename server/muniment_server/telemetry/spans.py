@@ -43,6 +43,8 @@ _DATA_SOURCES: Final[Mapping[str, str]] = {
     "slot": "memory_slots",
     "entity": "memory_entities",
     "time": "memory_times",
+    "neighbour": "memory_neighbours",
+    "session": "memory_sessions",
 }
 
 
@@ -314,12 +316,23 @@ def _stage(
     return _OpenSpan(None, kind, None, on_end) if on_end is not None else _NOTHING
 
 
+def stage_timing(stage: str) -> ActiveSpan:
+    """The duration of a stage of a recall that has its spans elsewhere."""
+    on_end = _stage_end(stage)
+    return _OpenSpan(None, SpanKind.INTERNAL, None, on_end) if on_end is not None else _NOTHING
+
+
 def leg_span(leg: str, *, top_k: int | None = None) -> ActiveSpan:
-    """The span of one leg of a recall: `vector`, `lexical`, `slot`, `entity` or `time`."""
+    """The span of one leg of a recall: `vector`, `lexical`, `slot`, `entity`, `time`, ...
+
+    It tells what the leg gave. How long a leg took nobody knows: all are one statement, `stage_timing`.
+    """
+    if not _recording():
+        return _NOTHING
     source = _DATA_SOURCES[leg]
-    return _stage(
+    return _open(
         f"{names.OP_RETRIEVAL} {source}",
-        leg,
+        SpanKind.INTERNAL,
         {
             names.GEN_AI_OPERATION_NAME: names.OP_RETRIEVAL,
             names.GEN_AI_DATA_SOURCE_ID: source,

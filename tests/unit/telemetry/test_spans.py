@@ -38,7 +38,7 @@ def test_a_recall_has_the_documented_tree() -> None:
                 "muniment", "e5", dimensions=384, batch_size=1, cache_hit=False
             ) as embed:
                 embed.set(names.GEN_AI_USAGE_INPUT_TOKENS, 7)
-            with spans.leg_span("vector", top_k=50) as leg:
+            with spans.leg_span("vector", top_k=50) as leg, spans.stage_timing("find"):
                 with spans.sql_span(
                     "recall_vector", operation="SELECT", collection="memory_vector", text="SELECT $1"
                 ):
@@ -81,7 +81,7 @@ def test_a_recall_has_the_documented_tree() -> None:
             point.attributes["muniment.recall.stage"]
             for point in recorded.metrics()["muniment.recall.stage.duration"]
         }
-        assert stages == {"vector", "lexical", "fuse", "rerank", "pack"}
+        assert stages == {"find", "fuse", "rerank", "pack"}
         assert recorded.metrics()["gen_ai.client.embeddings.duration"][0].count == 1
         (sql,) = recorded.metrics()["db.client.operation.duration"]
         assert dict(sql.attributes) == {
@@ -152,7 +152,11 @@ def test_metrics_without_traces_are_still_recorded() -> None:
     before = use(setup.Instruments())
     telemetry = setup.configure(environ={}, metric_readers=[reader])
     try:
-        with spans.leg_span("slot"), spans.sql_span("q", operation="SELECT"), spans.embeddings_span("p", "m"):
+        with (
+            spans.stage_timing("find"),
+            spans.sql_span("q", operation="SELECT"),
+            spans.embeddings_span("p", "m"),
+        ):
             pass
         metrics().observe_pool("app", lambda: PoolStats(used=2, idle=3, maximum=10, pending=1))
         metrics().written("CREATED", 3)
