@@ -29,6 +29,8 @@ MIN_PING_SECONDS: Final = 10.0
 """Clients may ping this often, also without a call. docs/platform-team.md tells it."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 _HEALTH_SERVICE: Final = "grpc.health.v1.Health"
+_LAST_WORDS: Final = 0.5
+"""Seconds, at most a fifth of the grace: what calls that outlast it have to answer that the server stops."""
 
 OPTIONS: Final[tuple[tuple[str, int], ...]] = (
     # One MiB above the documented limit: what is slightly too large gets an answer that names the
@@ -104,6 +106,7 @@ class GrpcServer:
         self._opened = False
         self._stopped = False
         self._callbacks: list[tuple[str, Callable[[], Awaitable[None]]]] = []
+        self._cut: Callable[[], None] = lambda: None
         self._gate = Gate(tuple(before) or (ErrorStage(),))
         self._handlers = LateHandlers()
         self._server = grpc.aio.server(
@@ -130,6 +133,13 @@ class GrpcServer:
         Add background tasks first, then telemetry, then pools.
         """
         self._callbacks.append((name, callback))
+
+    def on_cut(self, callback: Callable[[], None]) -> None:
+        """Run `callback` when the calls under way have had their time, shortly before they are cut off.
+
+        It ends them with a status that says why.
+        """
+        self._cut = callback
 
     async def start(self) -> None:
         """Bind and answer health, NOT_SERVING but for liveness; other calls are refused. Raises ServerError.
@@ -208,7 +218,13 @@ class GrpcServer:
         # New calls are refused from here on; running ones have `grace` seconds.
         ending = asyncio.create_task(self._server.stop(self._grace))
         hurry = asyncio.create_task(self._hurry.wait())
-        await asyncio.wait({ending, hurry}, return_when=asyncio.FIRST_COMPLETED)
+        last_words = min(_LAST_WORDS, self._grace / 5)
+        await asyncio.wait(
+            {ending, hurry}, timeout=self._grace - last_words, return_when=asyncio.FIRST_COMPLETED
+        )
+        if not ending.done():
+            self._cut()
+            await asyncio.wait({ending}, timeout=last_words)
         if not ending.done():
             await self._server.stop(None)
         await ending

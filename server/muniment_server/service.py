@@ -291,6 +291,7 @@ class Service:
         if self.server is None:
             self.server = grpc_server(settings)
         chain = self._chain()
+        self.server.on_cut(self._errors.cut)
         self.server.on_stop("denied calls", self._errors.drain)
         self.server.on_stop("service", self._closing.aclose)
         await self.server.start()

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import grpc
+import psycopg
 import pytest
 import pytest_asyncio
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -161,4 +162,27 @@ async def test_a_stop_lets_running_calls_finish_and_says_so_first(database: Post
         assert await outcome(caller.recall("u1", "tea")) == "UNAVAILABLE"
         stored = Stored(database, "acme")
         assert len(stored.live()) == 2
+        stored.check()
+
+
+async def test_a_call_that_outlasts_a_stop_is_told_that_the_server_stops(database: PostgresDatabase) -> None:
+    async with running_service(database, shutdown_grace=2.0) as running:
+        caller = running.caller("acme")
+        await caller.write("u1", "Likes tea")
+        with psycopg.connect(database.superuser_conninfo) as holder:
+            holder.execute("LOCK TABLE muniment.memory IN SHARE MODE")
+            # Its own patience is longer than the server's.
+            late = asyncio.ensure_future(caller.write("u1", "Likes jam"))
+            waiting = "SELECT count(*) AS n FROM pg_stat_activity WHERE %s = ANY(pg_blocking_pids(pid))"
+            pid = holder.info.backend_pid
+            async with asyncio.timeout(10):
+                while database.row(waiting, (pid,))["n"] == 0:  # noqa: ASYNC110 - there is no event
+                    await asyncio.sleep(0.02)
+            await running.service.stop()
+            error = await refused(late, "UNAVAILABLE")
+            assert reason(error) == "SHUTTING_DOWN"
+            assert dict(error.trailing_metadata() or ())["grpc-retry-pushback-ms"] == "500"
+            holder.rollback()
+        stored = Stored(database, "acme")
+        assert len(stored.live()) == 1
         stored.check()

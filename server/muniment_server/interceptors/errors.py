@@ -16,7 +16,7 @@ from typing import Final
 import grpc
 
 from muniment_server.api.status import abort_with_status
-from muniment_server.domain.errors import DeadlineExceeded, Internal, MunimentError
+from muniment_server.domain.errors import DeadlineExceeded, Internal, MunimentError, ShuttingDown
 from muniment_server.identity.principal import CallContext, Principal
 from muniment_server.interceptors.call import REQUEST_ID_KEY, Call
 from muniment_server.telemetry.instruments import metrics
@@ -87,23 +87,45 @@ class ErrorStage:
         self._report_timeout = report_timeout
         self._report_limit = report_limit
         self._reports: set[asyncio.Task[None]] = set()
+        self._running: set[asyncio.Task[object]] = set()
+        self._cut: set[asyncio.Task[object]] = set()
+        self._closed = False
+
+    def cut(self) -> None:
+        """End the calls under way, and those that may still come, with SHUTTING_DOWN: the server stops."""
+        self._closed = True
+        for task in self._running:
+            self._cut.add(task)
+            task.cancel()
 
     async def __call__(self, call: Call) -> object:
+        task = asyncio.current_task()
         try:
+            if self._closed:
+                raise ShuttingDown
+            if task is not None:
+                self._running.add(task)
             return await call.proceed()
         except grpc.aio.AbortError:
             raise
         except asyncio.CancelledError as error:
-            task = asyncio.current_task()
-            if task is None or task.cancelling() or call.gone:
+            ours = task is not None and task in self._cut
+            if ours and task is not None and task.uncancel() == 0 and not call.gone:
+                failure: MunimentError = ShuttingDown()
+            elif ours or task is None or task.cancelling() or call.gone:
                 raise
-            # Not this call was cancelled but something inside it; without a status the client
-            # would wait until its deadline.
-            failure: MunimentError = self._unforeseen(call, error)
+            else:
+                # Not this call was cancelled but something inside it; without a status the client
+                # would wait until its deadline.
+                failure = self._unforeseen(call, error)
         except (KeyboardInterrupt, SystemExit, GeneratorExit):
             raise
         except BaseException as error:  # noqa: BLE001 - nothing may leave unmapped
             failure = self._map(call, error)
+        finally:
+            if task is not None:
+                self._running.discard(task)
+                self._cut.discard(task)
         call.error = failure
         if self._on_denied is not None and failure.code in REPORTED_CODES:
             await self._report(call, failure, self._on_denied)
