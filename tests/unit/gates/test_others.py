@@ -10,18 +10,12 @@ from muniment_server.domain.gates.policy import GatePolicy
 from muniment_server.domain.importance import importance
 from muniment_server.domain.model import MemoryKind, MemoryState, SourceType, TrustLevel
 
-from .support import corpus, measured, screened
-
-ORDINARY = corpus("ordinary-en.txt") + corpus("ordinary-zh.txt") + corpus("repetitive.txt")
+from .figures import stuffing
+from .support import corpus, screened
 
 
 def test_stuffing_on_its_corpus() -> None:
-    precision, recall = measured(
-        "stuffing",
-        corpus("stuffed.txt"),
-        [*ORDINARY, " ".join(corpus("ordinary-en.txt")), "".join(corpus("ordinary-zh.txt"))],
-        lambda text: any(one.gate == "stuffing" for one in screened(text).findings),
-    )
+    precision, recall = stuffing()
     assert precision >= 0.95
     assert recall >= 0.95
 
