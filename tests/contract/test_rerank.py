@@ -84,6 +84,7 @@ async def test_it_moves_what_was_found_and_says_how_far(
     assert asked["query"] == QUERY
     assert set(TEXTS) <= set(asked["documents"])
     least = shared.service.models.current.model.calibration.min_score
+    values = [word(one).value for one in answer.memories]
     for one in answer.memories:
         parts = [leg.contribution for leg in one.leg_scores]
         before = sum(parts) + sum(factor.contribution for factor in one.factors if factor.name != "rerank")
@@ -92,6 +93,7 @@ async def test_it_moves_what_was_found_and_says_how_far(
             {TEXTS[1]: 0.9, TEXTS[2]: 0.8}.get(one.memory.content, 0.01),
             WEIGHT,
         )
+        assert said.rank == 1 + sum(other > said.value for other in values)
         assert one.score == pytest.approx(before + said.contribution)
         assert one.score == pytest.approx(
             (1 - WEIGHT) * before + WEIGHT * (least + said.value * (1 - least)), abs=1e-6
@@ -113,7 +115,7 @@ async def test_the_receipt_says_the_same_later(caller: Caller) -> None:
     for one, kept in zip(answer.memories, record.receipt.recalled.memories, strict=True):
         assert kept.memory_id == one.memory.memory_id
         assert kept.score == pytest.approx(one.score, abs=1e-6)
-        assert word(kept).value == word(one).value
+        assert (word(kept).value, word(kept).rank) == (word(one).value, word(one).rank)
         assert word(kept).contribution == pytest.approx(word(one).contribution, abs=1e-6)
 
 

@@ -512,7 +512,9 @@ type ScoreFactor struct {
 	// What it was weighted with, finite.
 	Weight float64 `protobuf:"fixed64,3,opt,name=weight,proto3" json:"weight,omitempty"`
 	// What it added to the sum, or for a multiplier the number multiplied with; finite.
-	Contribution  float64 `protobuf:"fixed64,4,opt,name=contribution,proto3" json:"contribution,omitempty"`
+	Contribution float64 `protobuf:"fixed64,4,opt,name=contribution,proto3" json:"contribution,omitempty"`
+	// Rank by this value, from 1, where the factor put candidates in an order of its own (`rerank`); otherwise 0.
+	Rank          int32 `protobuf:"varint,5,opt,name=rank,proto3" json:"rank,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -571,6 +573,13 @@ func (x *ScoreFactor) GetWeight() float64 {
 func (x *ScoreFactor) GetContribution() float64 {
 	if x != nil {
 		return x.Contribution
+	}
+	return 0
+}
+
+func (x *ScoreFactor) GetRank() int32 {
+	if x != nil {
+		return x.Rank
 	}
 	return 0
 }
@@ -886,12 +895,13 @@ const file_muniment_v1_write_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x120\n" +
 	"\x05value\x18\x02 \x01(\v2\x1a.muniment.v1.PropertyValueR\x05value:\x028\x01B\b\n" +
 	"\x06expiryB\x0e\n" +
-	"\f_turn_number\"s\n" +
+	"\f_turn_number\"\x87\x01\n" +
 	"\vScoreFactor\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value\x12\x16\n" +
 	"\x06weight\x18\x03 \x01(\x01R\x06weight\x12\"\n" +
-	"\fcontribution\x18\x04 \x01(\x01R\fcontribution\"\x7f\n" +
+	"\fcontribution\x18\x04 \x01(\x01R\fcontribution\x12\x12\n" +
+	"\x04rank\x18\x05 \x01(\x05R\x04rank\"\x7f\n" +
 	"\vGateFinding\x12\x12\n" +
 	"\x04gate\x18\x01 \x01(\tR\x04gate\x12\x12\n" +
 	"\x04rule\x18\x02 \x01(\tR\x04rule\x122\n" +

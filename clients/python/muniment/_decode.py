@@ -142,7 +142,7 @@ def history(message: memory_service_pb2.GetMemoryResponse) -> MemoryHistory:
 
 def score_factor(message: write_pb2.ScoreFactor) -> ScoreFactor:
     """A named number of a score."""
-    return ScoreFactor(message.name, message.value, message.weight, message.contribution)
+    return ScoreFactor(message.name, message.value, message.weight, message.contribution, message.rank)
 
 
 def finding(message: write_pb2.GateFinding) -> GateFinding:

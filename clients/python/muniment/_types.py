@@ -152,6 +152,8 @@ class ScoreFactor:
     value: float
     weight: float
     contribution: float
+    rank: int = 0
+    """Rank by this value, from 1, where it made an order of its own (a reranker's); otherwise 0."""
 
 
 @dataclass(frozen=True, slots=True)

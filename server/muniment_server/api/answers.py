@@ -136,7 +136,11 @@ def factors(values: Iterable[Factor]) -> list[write_pb2.ScoreFactor]:
     """What a score or a gate took into account."""
     return [
         write_pb2.ScoreFactor(
-            name=one.name, value=one.value, weight=one.weight, contribution=one.contribution
+            name=one.name,
+            value=one.value,
+            weight=one.weight,
+            contribution=one.contribution,
+            rank=one.rank,
         )
         for one in values
     ]

@@ -234,6 +234,7 @@ def _factors(given: _Details) -> list[write_pb2.ScoreFactor]:
             value=_fraction(one["value"]),
             weight=_fraction(one["weight"]),
             contribution=_fraction(one["contribution"]),
+            rank=one.get("rank", 0),
         )
         for one in given.get("factors", ())
     ]

@@ -35,6 +35,7 @@ def factors_of(factors: "Sequence[Factor]") -> list[dict[str, Any]]:
             "weight": to_millionths(one.weight),
             "contribution": to_millionths(one.contribution),
         }
+        | ({"rank": one.rank} if one.rank else {})
         for one in factors
     ]
 

@@ -46,6 +46,8 @@ class Reranking:
     weight: float = 0.0
     least: float = 0.0
     absolute: bool = True
+    ranks: Mapping[UUID, int] = field(default_factory=dict)
+    """Place of each in the reranker's own order, from 1; equal scores share one."""
 
     def score(self, candidate: Candidate) -> float:
         """The score with the reranker's word in it."""
@@ -56,7 +58,8 @@ class Reranking:
         said = self.said.get(candidate.revision.memory_id)
         if said is None:
             return ()
-        return (Factor(FACTOR, said, self.weight, self._moved(candidate)),)
+        rank = self.ranks[candidate.revision.memory_id]
+        return (Factor(FACTOR, said, self.weight, self._moved(candidate), rank),)
 
     def above(
         self, genuine: Sequence[tuple[Candidate, Content]], min_score: float, pinned_most: int
@@ -117,7 +120,9 @@ async def rerank(
             return Reranking(absolute=absolute)
         span.set(names.RERANK_OUTPUTS, len(scores))
     said = {candidate.revision.memory_id: score for (candidate, _), score in zip(best, scores, strict=True)}
-    return Reranking(said, policy.weight, least if absolute else 0.0, absolute)
+    order = sorted(scores, reverse=True)
+    ranks = {memory_id: order.index(score) + 1 for memory_id, score in said.items()}
+    return Reranking(said, policy.weight, least if absolute else 0.0, absolute, ranks)
 
 
 def _is_pinned(revision: Revision) -> bool:

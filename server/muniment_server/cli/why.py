@@ -254,7 +254,13 @@ def _legs(scores: "Iterable[recall_pb2.LegScore]") -> list[dict[str, Any]]:
 
 def _factors(factors: "Iterable[write_pb2.ScoreFactor]") -> list[dict[str, Any]]:
     return [
-        {"name": one.name, "value": one.value, "weight": one.weight, "contribution": one.contribution}
+        {
+            "name": one.name,
+            "value": one.value,
+            "weight": one.weight,
+            "contribution": one.contribution,
+            **({"rank": one.rank} if one.rank else {}),
+        }
         for one in factors
     ]
 
@@ -374,5 +380,5 @@ def _print_reasons(found: dict[str, Any]) -> None:
     for factor in found["factors"]:
         print(
             f"         {shown(factor['name']):<19} {factor['value']:.3f} with weight {factor['weight']:.3f}, "
-            f"gave {factor['contribution']:+.3f}"
+            f"gave {factor['contribution']:+.3f}" + (f" (rank {factor['rank']})" if "rank" in factor else "")
         )

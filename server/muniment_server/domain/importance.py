@@ -22,12 +22,16 @@ from .model import MemoryKind, SourceType
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """One addend: `contribution` = `weight` · `value` (times what the content weighs)."""
+    """One addend: `contribution` = `weight` · `value` (times what the content weighs).
+
+    rank: by this value, from 1, where the factor made an order of its own.
+    """
 
     name: str
     value: float
     weight: float
     contribution: float
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,16 +117,18 @@ class WriteItem(_message.Message):
     def __init__(self, kind: _Optional[_Union[_memory_pb2.MemoryKind, str]] = ..., slot: _Optional[str] = ..., content: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., properties: _Optional[_Mapping[str, _memory_pb2.PropertyValue]] = ..., attributes: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., speaker: _Optional[str] = ..., turn_number: _Optional[int] = ..., provenance: _Optional[_Union[_memory_pb2.Provenance, _Mapping]] = ..., validity: _Optional[_Union[_memory_pb2.Validity, _Mapping]] = ..., expire_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., embedding: _Optional[_Union[_memory_pb2.Embedding, _Mapping]] = ..., force: bool = ...) -> None: ...
 
 class ScoreFactor(_message.Message):
-    __slots__ = ("name", "value", "weight", "contribution")
+    __slots__ = ("name", "value", "weight", "contribution", "rank")
     NAME_FIELD_NUMBER: _ClassVar[int]
     VALUE_FIELD_NUMBER: _ClassVar[int]
     WEIGHT_FIELD_NUMBER: _ClassVar[int]
     CONTRIBUTION_FIELD_NUMBER: _ClassVar[int]
+    RANK_FIELD_NUMBER: _ClassVar[int]
     name: str
     value: float
     weight: float
     contribution: float
-    def __init__(self, name: _Optional[str] = ..., value: _Optional[float] = ..., weight: _Optional[float] = ..., contribution: _Optional[float] = ...) -> None: ...
+    rank: int
+    def __init__(self, name: _Optional[str] = ..., value: _Optional[float] = ..., weight: _Optional[float] = ..., contribution: _Optional[float] = ..., rank: _Optional[int] = ...) -> None: ...
 
 class GateFinding(_message.Message):
     __slots__ = ("gate", "rule", "verdict", "count")

@@ -1386,6 +1386,9 @@ pub struct ScoreFactor {
     /// What it added to the sum, or for a multiplier the number multiplied with; finite.
     #[prost(double, tag = "4")]
     pub contribution: f64,
+    /// Rank by this value, from 1, where the factor put candidates in an order of its own (`rerank`); otherwise 0.
+    #[prost(int32, tag = "5")]
+    pub rank: i32,
 }
 /// Something that a gate found in a content. Holds nothing of the content.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

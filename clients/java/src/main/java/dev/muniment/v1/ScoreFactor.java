@@ -140,6 +140,21 @@ private static final long serialVersionUID = 0L;
     return contribution_;
   }
 
+  public static final int RANK_FIELD_NUMBER = 5;
+  private int rank_ = 0;
+  /**
+   * <pre>
+   * Rank by this value, from 1, where the factor put candidates in an order of its own (`rerank`); otherwise 0.
+   * </pre>
+   *
+   * <code>int32 rank = 5 [json_name = "rank"];</code>
+   * @return The rank.
+   */
+  @java.lang.Override
+  public int getRank() {
+    return rank_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -166,6 +181,9 @@ private static final long serialVersionUID = 0L;
     if (java.lang.Double.doubleToRawLongBits(contribution_) != 0) {
       output.writeDouble(4, contribution_);
     }
+    if (rank_ != 0) {
+      output.writeInt32(5, rank_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -189,6 +207,10 @@ private static final long serialVersionUID = 0L;
     if (java.lang.Double.doubleToRawLongBits(contribution_) != 0) {
       size += com.google.protobuf.CodedOutputStream
         .computeDoubleSize(4, contribution_);
+    }
+    if (rank_ != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeInt32Size(5, rank_);
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -216,6 +238,8 @@ private static final long serialVersionUID = 0L;
     if (java.lang.Double.doubleToLongBits(getContribution())
         != java.lang.Double.doubleToLongBits(
             other.getContribution())) return false;
+    if (getRank()
+        != other.getRank()) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -238,6 +262,8 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + CONTRIBUTION_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         java.lang.Double.doubleToLongBits(getContribution()));
+    hash = (37 * hash) + RANK_FIELD_NUMBER;
+    hash = (53 * hash) + getRank();
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -377,6 +403,7 @@ private static final long serialVersionUID = 0L;
       value_ = 0D;
       weight_ = 0D;
       contribution_ = 0D;
+      rank_ = 0;
       return this;
     }
 
@@ -422,6 +449,9 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000008) != 0)) {
         result.contribution_ = contribution_;
       }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.rank_ = rank_;
+      }
     }
 
     @java.lang.Override
@@ -449,6 +479,9 @@ private static final long serialVersionUID = 0L;
       }
       if (java.lang.Double.doubleToRawLongBits(other.getContribution()) != 0) {
         setContribution(other.getContribution());
+      }
+      if (other.getRank() != 0) {
+        setRank(other.getRank());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -496,6 +529,11 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000008;
               break;
             } // case 33
+            case 40: {
+              rank_ = input.readInt32();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 40
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -733,6 +771,50 @@ private static final long serialVersionUID = 0L;
     public Builder clearContribution() {
       bitField0_ = (bitField0_ & ~0x00000008);
       contribution_ = 0D;
+      onChanged();
+      return this;
+    }
+
+    private int rank_ ;
+    /**
+     * <pre>
+     * Rank by this value, from 1, where the factor put candidates in an order of its own (`rerank`); otherwise 0.
+     * </pre>
+     *
+     * <code>int32 rank = 5 [json_name = "rank"];</code>
+     * @return The rank.
+     */
+    @java.lang.Override
+    public int getRank() {
+      return rank_;
+    }
+    /**
+     * <pre>
+     * Rank by this value, from 1, where the factor put candidates in an order of its own (`rerank`); otherwise 0.
+     * </pre>
+     *
+     * <code>int32 rank = 5 [json_name = "rank"];</code>
+     * @param value The rank to set.
+     * @return This builder for chaining.
+     */
+    public Builder setRank(int value) {
+
+      rank_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Rank by this value, from 1, where the factor put candidates in an order of its own (`rerank`); otherwise 0.
+     * </pre>
+     *
+     * <code>int32 rank = 5 [json_name = "rank"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearRank() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      rank_ = 0;
       onChanged();
       return this;
     }

@@ -59,4 +59,14 @@ public interface ScoreFactorOrBuilder extends
    * @return The contribution.
    */
   double getContribution();
+
+  /**
+   * <pre>
+   * Rank by this value, from 1, where the factor put candidates in an order of its own (`rerank`); otherwise 0.
+   * </pre>
+   *
+   * <code>int32 rank = 5 [json_name = "rank"];</code>
+   * @return The rank.
+   */
+  int getRank();
 }

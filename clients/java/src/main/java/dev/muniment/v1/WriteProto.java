@@ -87,53 +87,53 @@ public final class WriteProto {
       " \001(\010R\005force\032Y\n\017PropertiesEntry\022\020\n\003key\030\001 " +
       "\001(\tR\003key\0220\n\005value\030\002 \001(\0132\032.muniment.v1.Pr" +
       "opertyValueR\005value:\0028\001B\010\n\006expiryB\016\n\014_tur" +
-      "n_number\"s\n\013ScoreFactor\022\022\n\004name\030\001 \001(\tR\004n" +
-      "ame\022\024\n\005value\030\002 \001(\001R\005value\022\026\n\006weight\030\003 \001(" +
-      "\001R\006weight\022\"\n\014contribution\030\004 \001(\001R\014contrib" +
-      "ution\"\177\n\013GateFinding\022\022\n\004gate\030\001 \001(\tR\004gate" +
-      "\022\022\n\004rule\030\002 \001(\tR\004rule\0222\n\007verdict\030\003 \001(\0162\030." +
-      "muniment.v1.GateVerdictR\007verdict\022\024\n\005coun" +
-      "t\030\004 \001(\005R\005count\"\335\001\n\020PossibleConflict\022\033\n\tm" +
-      "emory_id\030\001 \001(\tR\010memoryId\022\036\n\nsimilarity\030\002" +
-      " \001(\001R\nsimilarity\0229\n\013differences\030\003 \003(\0162\027." +
-      "muniment.v1.DifferenceR\013differences\0221\n\010r" +
-      "elation\030\n \001(\0162\025.muniment.v1.RelationR\010re" +
-      "lation\022\036\n\nconfidence\030\013 \001(\001R\nconfidence\"\352" +
-      "\003\n\013WriteResult\022+\n\006memory\030\001 \001(\0132\023.munimen" +
-      "t.v1.MemoryR\006memory\0223\n\007outcome\030\002 \001(\0162\031.m" +
-      "uniment.v1.WriteOutcomeR\007outcome\0220\n\024supe" +
-      "rseded_memory_id\030\003 \001(\tR\022supersededMemory" +
-      "Id\022D\n\017embedding_state\030\n \001(\0162\033.muniment.v" +
-      "1.EmbeddingStateR\016embeddingState\022L\n\022poss" +
-      "ible_conflicts\030\024 \003(\0132\035.muniment.v1.Possi" +
-      "bleConflictR\021possibleConflicts\022\022\n\004rule\030\036" +
-      " \001(\tR\004rule\022 \n\013explanation\030\037 \001(\tR\013explana" +
-      "tion\0224\n\010findings\030  \003(\0132\030.muniment.v1.Gat" +
-      "eFindingR\010findings\022G\n\022importance_factors" +
-      "\030! \003(\0132\030.muniment.v1.ScoreFactorR\021import" +
-      "anceFactors*\205\002\n\014WriteOutcome\022\035\n\031WRITE_OU" +
-      "TCOME_UNSPECIFIED\020\000\022\031\n\025WRITE_OUTCOME_CRE" +
-      "ATED\020\001\022\034\n\030WRITE_OUTCOME_REINFORCED\020\002\022%\n!" +
-      "WRITE_OUTCOME_SUPERSEDED_PREVIOUS\020\003\022 \n\034W" +
-      "RITE_OUTCOME_PENDING_REVIEW\020\004\022\035\n\031WRITE_O" +
-      "UTCOME_QUARANTINED\020\005\022\032\n\026WRITE_OUTCOME_RE" +
-      "DACTED\020\006\022\031\n\025WRITE_OUTCOME_DROPPED\020\007*\312\001\n\013" +
-      "GateVerdict\022\034\n\030GATE_VERDICT_UNSPECIFIED\020" +
-      "\000\022\030\n\024GATE_VERDICT_ALLOWED\020\001\022\027\n\023GATE_VERD" +
-      "ICT_MARKED\020\002\022\031\n\025GATE_VERDICT_REDACTED\020\003\022" +
-      "\027\n\023GATE_VERDICT_REVIEW\020\004\022\034\n\030GATE_VERDICT" +
-      "_QUARANTINED\020\005\022\030\n\024GATE_VERDICT_DROPPED\020\006" +
-      "*\205\001\n\010Relation\022\030\n\024RELATION_UNSPECIFIED\020\000\022" +
-      "\027\n\023RELATION_REINFORCES\020\001\022\030\n\024RELATION_CON" +
-      "TRADICTS\020\002\022\024\n\020RELATION_REFINES\020\003\022\026\n\022RELA" +
-      "TION_UNRELATED\020\004*\227\001\n\nDifference\022\032\n\026DIFFE" +
-      "RENCE_UNSPECIFIED\020\000\022\025\n\021DIFFERENCE_NUMBER" +
-      "\020\001\022\023\n\017DIFFERENCE_NAME\020\002\022\023\n\017DIFFERENCE_DA" +
-      "TE\020\003\022\023\n\017DIFFERENCE_UNIT\020\004\022\027\n\023DIFFERENCE_" +
-      "NEGATION\020\005Bj\n\017dev.muniment.v1B\nWriteProt" +
-      "oP\001\242\002\003MXX\252\002\013Muniment.V1\312\002\013Muniment\\V1\342\002\027" +
-      "Muniment\\V1\\GPBMetadata\352\002\014Muniment::V1b\006" +
-      "proto3"
+      "n_number\"\207\001\n\013ScoreFactor\022\022\n\004name\030\001 \001(\tR\004" +
+      "name\022\024\n\005value\030\002 \001(\001R\005value\022\026\n\006weight\030\003 \001" +
+      "(\001R\006weight\022\"\n\014contribution\030\004 \001(\001R\014contri" +
+      "bution\022\022\n\004rank\030\005 \001(\005R\004rank\"\177\n\013GateFindin" +
+      "g\022\022\n\004gate\030\001 \001(\tR\004gate\022\022\n\004rule\030\002 \001(\tR\004rul" +
+      "e\0222\n\007verdict\030\003 \001(\0162\030.muniment.v1.GateVer" +
+      "dictR\007verdict\022\024\n\005count\030\004 \001(\005R\005count\"\335\001\n\020" +
+      "PossibleConflict\022\033\n\tmemory_id\030\001 \001(\tR\010mem" +
+      "oryId\022\036\n\nsimilarity\030\002 \001(\001R\nsimilarity\0229\n" +
+      "\013differences\030\003 \003(\0162\027.muniment.v1.Differe" +
+      "nceR\013differences\0221\n\010relation\030\n \001(\0162\025.mun" +
+      "iment.v1.RelationR\010relation\022\036\n\nconfidenc" +
+      "e\030\013 \001(\001R\nconfidence\"\352\003\n\013WriteResult\022+\n\006m" +
+      "emory\030\001 \001(\0132\023.muniment.v1.MemoryR\006memory" +
+      "\0223\n\007outcome\030\002 \001(\0162\031.muniment.v1.WriteOut" +
+      "comeR\007outcome\0220\n\024superseded_memory_id\030\003 " +
+      "\001(\tR\022supersededMemoryId\022D\n\017embedding_sta" +
+      "te\030\n \001(\0162\033.muniment.v1.EmbeddingStateR\016e" +
+      "mbeddingState\022L\n\022possible_conflicts\030\024 \003(" +
+      "\0132\035.muniment.v1.PossibleConflictR\021possib" +
+      "leConflicts\022\022\n\004rule\030\036 \001(\tR\004rule\022 \n\013expla" +
+      "nation\030\037 \001(\tR\013explanation\0224\n\010findings\030  " +
+      "\003(\0132\030.muniment.v1.GateFindingR\010findings\022" +
+      "G\n\022importance_factors\030! \003(\0132\030.muniment.v" +
+      "1.ScoreFactorR\021importanceFactors*\205\002\n\014Wri" +
+      "teOutcome\022\035\n\031WRITE_OUTCOME_UNSPECIFIED\020\000" +
+      "\022\031\n\025WRITE_OUTCOME_CREATED\020\001\022\034\n\030WRITE_OUT" +
+      "COME_REINFORCED\020\002\022%\n!WRITE_OUTCOME_SUPER" +
+      "SEDED_PREVIOUS\020\003\022 \n\034WRITE_OUTCOME_PENDIN" +
+      "G_REVIEW\020\004\022\035\n\031WRITE_OUTCOME_QUARANTINED\020" +
+      "\005\022\032\n\026WRITE_OUTCOME_REDACTED\020\006\022\031\n\025WRITE_O" +
+      "UTCOME_DROPPED\020\007*\312\001\n\013GateVerdict\022\034\n\030GATE" +
+      "_VERDICT_UNSPECIFIED\020\000\022\030\n\024GATE_VERDICT_A" +
+      "LLOWED\020\001\022\027\n\023GATE_VERDICT_MARKED\020\002\022\031\n\025GAT" +
+      "E_VERDICT_REDACTED\020\003\022\027\n\023GATE_VERDICT_REV" +
+      "IEW\020\004\022\034\n\030GATE_VERDICT_QUARANTINED\020\005\022\030\n\024G" +
+      "ATE_VERDICT_DROPPED\020\006*\205\001\n\010Relation\022\030\n\024RE" +
+      "LATION_UNSPECIFIED\020\000\022\027\n\023RELATION_REINFOR" +
+      "CES\020\001\022\030\n\024RELATION_CONTRADICTS\020\002\022\024\n\020RELAT" +
+      "ION_REFINES\020\003\022\026\n\022RELATION_UNRELATED\020\004*\227\001" +
+      "\n\nDifference\022\032\n\026DIFFERENCE_UNSPECIFIED\020\000" +
+      "\022\025\n\021DIFFERENCE_NUMBER\020\001\022\023\n\017DIFFERENCE_NA" +
+      "ME\020\002\022\023\n\017DIFFERENCE_DATE\020\003\022\023\n\017DIFFERENCE_" +
+      "UNIT\020\004\022\027\n\023DIFFERENCE_NEGATION\020\005Bj\n\017dev.m" +
+      "uniment.v1B\nWriteProtoP\001\242\002\003MXX\252\002\013Munimen" +
+      "t.V1\312\002\013Muniment\\V1\342\002\027Muniment\\V1\\GPBMeta" +
+      "data\352\002\014Muniment::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -160,7 +160,7 @@ public final class WriteProto {
     internal_static_muniment_v1_ScoreFactor_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_muniment_v1_ScoreFactor_descriptor,
-        new java.lang.String[] { "Name", "Value", "Weight", "Contribution", });
+        new java.lang.String[] { "Name", "Value", "Weight", "Contribution", "Rank", });
     internal_static_muniment_v1_GateFinding_descriptor =
       getDescriptor().getMessageTypes().get(2);
     internal_static_muniment_v1_GateFinding_fieldAccessorTable = new
