@@ -4,7 +4,7 @@ It knows gRPC, not the product. `plan` holds what comes of the next calls, first
 used up calls are answered with empty messages. Every entry is one of
 
 - a failure: `code` (default UNAVAILABLE), `reason`, `metadata`, `violations` ({field, rule}),
-  `retry_after_ms` (without the trailer that gRPC itself goes by: `pushback: false`), `resource`,
+  `retry_after_ms` (`pushback`: another number for gRPC itself, or false), `resource`,
   `precondition`, `quota`, `request_info` (each the text that stands in the detail of that name), and
   `unknown_detail: true`, a detail of a type that nobody knows;
 - an answer: `json` (proto JSON of the method's response) or `hex` (its bytes; # begins a comment), or
@@ -162,8 +162,9 @@ async def _fail(context: Any, how: Mapping[str, Any]) -> None:
         status.details.append(
             AnyMessage(type_url="type.googleapis.com/muniment.v9.Unheard", value=b"\x08\x01")
         )
-    if how.get("retry_after_ms") is not None and how.get("pushback", True):
-        trailers.append(("grpc-retry-pushback-ms", str(how["retry_after_ms"])))
+    pushback = how.get("pushback", how.get("retry_after_ms"))
+    if pushback is not None and pushback is not False:
+        trailers.append(("grpc-retry-pushback-ms", str(pushback)))
     if status.details:
         trailers.append(("grpc-status-details-bin", status.SerializeToString()))
     await abort(code, "as told", tuple(trailers))

@@ -25,6 +25,7 @@ DETAILS_KEY: Final = "grpc-status-details-bin"
 PUSHBACK_KEY: Final = "grpc-retry-pushback-ms"
 """What gRPC's own retries go by: they know nothing of RetryInfo."""
 
+_NEVER: Final = "-1"
 _MAX_METADATA_VALUE: Final = 256
 _RETRYABLE: Final = frozenset({"UNAVAILABLE", "RESOURCE_EXHAUSTED"})
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -67,15 +68,18 @@ async def abort_with_status(
     trailing = (
         *(context.trailing_metadata() or ()),
         *trailers,
-        *_pushback(error),
+        *_pushback(error, context.time_remaining()),
         (DETAILS_KEY, status.SerializeToString()),
     )
     await context.abort(grpc.StatusCode[error.code], error.message, trailing)
 
 
-def _pushback(error: MunimentError) -> list[tuple[str, str]]:
+def _pushback(error: MunimentError, remaining: float | None) -> list[tuple[str, str]]:
     if error.retry_delay is None or error.code not in _RETRYABLE:
         return []
+    if remaining is not None and error.retry_delay.total_seconds() >= remaining:
+        # gRPC would wait until the deadline and then tell of nothing else; so it is told not to wait.
+        return [(PUSHBACK_KEY, _NEVER)]
     # Upwards: a client that comes back a fraction too early is only refused again.
     return [(PUSHBACK_KEY, str(-(-error.retry_delay // _MILLISECOND)))]
 

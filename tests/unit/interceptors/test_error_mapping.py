@@ -119,6 +119,8 @@ async def test_grpcs_own_retries_wait_as_long_as_they_are_asked_to(kind: Any) ->
     [
         (reasons.DatabaseUnavailable(), "500"),
         (reasons.ShuttingDown(retry_delay=timedelta(microseconds=1500)), "2"),
+        # Later than the caller waits: do not wait.
+        (reasons.DatabaseUnavailable(retry_delay=timedelta(hours=1)), "-1"),
         (reasons.QuotaExceeded("items", 3, timedelta(seconds=2)), "2000"),
         (reasons.QuotaExceeded("items", 3), None),
         (reasons.MemoryNotFound("m-1"), None),
