@@ -11,10 +11,13 @@ from opentelemetry.trace import SpanKind
 from contract.stored import Stored
 from muniment_server._gen.muniment.v1 import (
     audit_pb2,
+    memory_pb2,
     memory_service_pb2,
     recall_pb2,
 )
+from muniment_server.domain.model import SourceType, TrustLevel
 from muniment_server.telemetry import names
+from support.policies import set_policy
 from support.postgres import PostgresDatabase
 from support.rerank_endpoint import BAD_ANSWERS, FAULTS, RerankEndpoint, rerank_endpoint, scored
 from support.service import Caller, RunningService, item, running_service, scope
@@ -117,6 +120,33 @@ async def test_the_receipt_says_the_same_later(caller: Caller) -> None:
         assert kept.score == pytest.approx(one.score, abs=1e-6)
         assert (word(kept).value, word(kept).rank) == (word(one).value, word(one).rank)
         assert word(kept).contribution == pytest.approx(word(one).contribution, abs=1e-6)
+
+
+async def test_doubt_about_a_source_weighs_on_the_rerankers_word_too(
+    shared: RunningService, caller: Caller, endpoint: RerankEndpoint
+) -> None:
+    endpoint.prefers("best answer", "Tea")
+    await caller.write("u1", TEXTS[1])
+    doubtful = shared.caller(
+        caller.tenant, source_types=(SourceType.THIRD_PARTY,), max_trust=TrustLevel.UNTRUSTED
+    )
+    stuffed = "The best answer to which drink does he like"
+    told = memory_pb2.Provenance(source_type=memory_pb2.SOURCE_TYPE_THIRD_PARTY)
+    await set_policy(shared, caller.tenant, {"review.sources": []})
+    await doubtful.write("u1", item(stuffed, provenance=told))
+    answer = await caller.recall("u1", QUERY, explain=True)
+    least = shared.service.models.current.model.calibration.min_score
+    one = {one.memory.content: one for one in answer.memories}[stuffed]
+    doubt = 1.0
+    for factor in one.factors:
+        if factor.name in ("trust", "source"):
+            doubt *= factor.value
+    assert doubt < 0.9
+    before = one.score - word(one).contribution
+    assert word(one).value == pytest.approx(0.9)
+    assert one.score == pytest.approx(
+        (1 - WEIGHT) * before + WEIGHT * (least + 0.9 * doubt * (1 - least)), abs=1e-6
+    )
 
 
 @pytest.mark.usefixtures("awake")

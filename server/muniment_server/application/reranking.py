@@ -82,7 +82,9 @@ class Reranking:
         said = self.said.get(candidate.revision.memory_id)
         if said is None:
             return 0.0
-        above = self.least + said * (1 - self.least)
+        # A doubtful text is no better for having been written for the reranker.
+        trusted = min(1.0, candidate.trust_factor * candidate.source_factor)
+        above = self.least + said * trusted * (1 - self.least)
         return self.weight * (above - candidate.score)
 
 
