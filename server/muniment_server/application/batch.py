@@ -35,7 +35,7 @@ from muniment_server.telemetry.instruments import metrics
 from .admission import admitted
 from .conflicts import Near
 from .gating import screen
-from .judging import judged, reviewed
+from .judging import judged, reviewed, still_proposed
 from .preparing import Prepared, analyse, prepare, stamp
 from .review_notes import note_review
 from .sealing import ScopeChange, is_genuine
@@ -91,11 +91,12 @@ async def gathered(
     *,
     path: str = "items[{}]",
     extraction: bool = False,
+    near: bool = True,
 ) -> Batch:
     """Everything about items that needs no lock; the scope is bound, the items are checked.
 
-    path, extraction: see `gating.screen`. Raises ContentRefused, SourceNotAllowed, EmbedderUnavailable,
-    Overloaded.
+    path, extraction: see `gating.screen`. near: whether memories near to them are looked for.
+    Raises ContentRefused, SourceNotAllowed, EmbedderUnavailable, Overloaded.
     """
     provenances = [stamp(context, item, index) for index, item in enumerate(items)]
     tenant_key = await services.keys.tenant(context.tenant_id)
@@ -105,16 +106,17 @@ async def gathered(
     kept = [one for one in screened if not one.dropped]
     analysed = await analyse([one.item for one in kept])
     made = await item_vectors(services, context, [one.item for one in kept])
-    near = await Near.of(services, context, scope, scope_id, settings.review.conflicts)
+    most = settings.review.conflicts if near else 0
+    around = await Near.of(services, context, scope, scope_id, most)
     if services.judge is not None and settings.review.judge != "off":
         said, merges = await judged(
-            services, context, near, kept, lambda key: prepare(key, kept, analysed, made)
+            services, context, around, kept, lambda key: prepare(key, kept, analysed, made)
         )
-        near = replace(near, judged=said)
+        around = replace(around, judged=said)
         if settings.review.judge == "review":
             screened, kept = reviewed(screened, said, merges), reviewed(kept, said, merges)
     return Batch(
-        services, context, scope, scope_id, tenant_key, settings, screened, kept, analysed, made, near
+        services, context, scope, scope_id, tenant_key, settings, screened, kept, analysed, made, around
     )
 
 
@@ -148,9 +150,10 @@ async def apply(
     plan = WritePlan(batch.scope, batch.scope_id, key.epoch, change.scope.next_doc, now)
     live, broken = _sifted(key, context.tenant_id, batch.scope, prepared, candidates)
     plan.load(live)
-    judged = admitted(change.scope, batch.settings, batch.scope, batch.screened)
+    screened, prepared = await still_proposed(work, key, batch.scope_id, batch.screened, prepared)
+    judged = admitted(change.scope, batch.settings, batch.scope, screened)
     ready = iter(prepared)
-    items = [None if one.dropped else next(ready) for one in batch.screened]
+    items = [None if one.dropped else next(ready) for one in screened]
     decide = plan.write
     if archived is not None:
         decide = plan.archive
@@ -280,7 +283,8 @@ def _sifted(
         if not contradicted and is_genuine(key, tenant_id, revision):
             live.append(revision)
             continue
-        if revision.slot in slots and (revision.agent, revision.session) == (scope.agent, scope.session):
+        there = (revision.agent, revision.session) == (scope.agent, scope.session)
+        if revision.slot in slots and there and revision.state is MemoryState.ACTIVE:
             raise IntegrityViolation(str(revision.memory_id))
         broken.append(revision.memory_id)
     return live, broken

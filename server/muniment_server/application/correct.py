@@ -9,6 +9,7 @@ from uuid import UUID
 from muniment_server.audit.events import AuditAction
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.errors import (
     FieldViolation,
     IntegrityViolation,
@@ -88,6 +89,11 @@ class Held:
     label: str
     revision: Revision
     settings: TenantSettings
+    view: AgentView | None
+
+    def lets_change(self, context: CallContext, other: Revision) -> bool:
+        """Whether the caller may change another memory of the scope as well."""
+        return lets_change(self.view, context, self.row.kind, self.label, other)
 
 
 def may_end(context: CallContext, revision: Revision) -> bool:
@@ -148,17 +154,27 @@ async def held_memory(
     label = read_label(key, row)
     if label is None:
         raise IntegrityViolation(str(memory_id))
-    if not lets_change(await view_of(services, context), context, row.kind, label, revision):
+    held = Held(
+        tenant_key,
+        key,
+        row,
+        label,
+        revision,
+        await services.settings.of(tenant_id),
+        await view_of(services, context),
+    )
+    if not held.lets_change(context, revision):
         raise MemoryNotFound(str(memory_id))
-    return Held(tenant_key, key, row, label, revision, await services.settings.of(tenant_id))
+    return held
 
 
 async def restore(services: Services, context: CallContext, command: RestoreCommand, encode: Encode) -> bytes:
     """Make a memory live again, or answer what was answered before for the same request id.
 
-    A memory with less trust than what is live in its place, or with more than the credential may give,
-    becomes PENDING instead: a reviewer decides. Raises MemoryNotRestorable, ContentRefused (consent),
-    SlotConflict, MemoryNotFound, MemoryErased, RevisionConflict; on any error nothing is changed.
+    A memory with less trust than what is live in its place, or with more than the credential may give, or in
+    the place of one that the agent's view hides, becomes PENDING instead: a reviewer decides. Raises
+    MemoryNotRestorable, ContentRefused (consent), SlotConflict, MemoryNotFound, MemoryErased,
+    RevisionConflict; on any error nothing is changed.
     """
     services = await services.with_policy(context.tenant_id)
     mark = RequestMark.of(
@@ -205,7 +221,9 @@ async def _restore(
     text = replace(wanted, supersedes=current.supersedes)
     place = await place_of(work, key, replace(text, update_time=current.update_time), now)
     live = place.live
-    waits = wanted.trust > context.principal.max_trust or (live is not None and wanted.trust < live.trust)
+    waits = wanted.trust > context.principal.max_trust or (
+        live is not None and (wanted.trust < live.trust or not held.lets_change(context, live))
+    )
     after = replace(
         text,
         revision=current.revision + 1,

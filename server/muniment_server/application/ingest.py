@@ -207,11 +207,15 @@ async def _gathered(call: Call, items: Sequence[NewMemory], fresh: Sequence[int]
     if not fresh:
         return None
     try:
-        batch = await gathered(
-            call.services, call.context, call.target, [items[index] for index in fresh], path="turns[{}]"
-        )
         # Nothing is near to a turn: that somebody says it again is another turn.
-        return replace(batch, near=replace(batch.near, most=0))
+        return await gathered(
+            call.services,
+            call.context,
+            call.target,
+            [items[index] for index in fresh],
+            path="turns[{}]",
+            near=False,
+        )
     except ContentRefused as error:
         place = fresh[int(error.metadata["item"])]
         field = error.violations[0].path.partition("].")[2]

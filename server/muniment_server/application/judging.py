@@ -2,7 +2,8 @@
 
 The judge proposes. What its word does is the tenant's policy `review.judge`: nothing, a proposal in the
 answer, or a review of what it says contradicts a live memory or says the same as one. It never merges,
-replaces or drops; a reviewer who approves what says the same puts it in the other's place.
+replaces or drops; a reviewer who approves what says the same puts it in the other's place, if that one is
+live then. What came in that one's place meanwhile was never judged.
 """
 
 import logging
@@ -15,12 +16,16 @@ from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.domain.conflicts import Judgement, Relation
 from muniment_server.domain.gates.base import Finding, Verdict
 from muniment_server.domain.gates.screening import Screened
+from muniment_server.domain.model import MemoryState
 from muniment_server.identity.principal import CallContext
 from muniment_server.judging.base import JudgeFailed
+from muniment_server.storage.database import UnitOfWork
+from muniment_server.storage.memories import lock_memories
 
 from .conflicts import Judged, Near
 from .preparing import Prepared
 from .scoping import writing_key
+from .sealing import is_genuine
 from .services import Services
 
 GATE = "judge"
@@ -100,7 +105,48 @@ def _held(one: Screened, contradicted: bool, same_as: UUID | None) -> Screened:
         rule=rule,
         findings=(*one.findings, Finding(GATE, rule, Verdict.REVIEW)),
         in_place_of=None if contradicted else same_as,
+        otherwise=None if contradicted else one,
     )
+
+
+async def still_proposed(
+    work: UnitOfWork,
+    key: ScopeKey,
+    scope_id: UUID,
+    screened: Sequence[Screened],
+    prepared: Sequence[Prepared],
+) -> tuple[list[Screened], list[Prepared]]:
+    """The items and what is prepared of them, under the lock of the scope.
+
+    A merge with what was replaced, ended or erased since the judge looked is none: the item is what the gates
+    left.
+    """
+    named = {one.in_place_of for one in screened if one.in_place_of is not None}
+    if not named:
+        return list(screened), list(prepared)
+    live = {
+        revision.memory_id
+        for revision, contradicted in await lock_memories(work, named)
+        if revision.state is MemoryState.ACTIVE
+        and revision.scope_id == scope_id
+        and not contradicted
+        and is_genuine(key, work.tenant_id, revision)
+    }
+    after = [
+        one.otherwise if one.otherwise is not None and one.in_place_of not in live else one
+        for one in screened
+    ]
+    ready = iter(prepared)
+    items = []
+    for before, one in zip(screened, after, strict=True):
+        if before.dropped:
+            continue
+        item = next(ready)
+        if one is not before:
+            changed = replace(item.item, state=one.state, rule=one.rule or None, in_place_of=None)
+            item = replace(item, item=changed)
+        items.append(item)
+    return after, items
 
 
 def is_same(answer: Judgement) -> bool:

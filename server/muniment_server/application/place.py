@@ -77,13 +77,14 @@ async def place_of(
     for candidate, contradicted in await write_candidates(
         work, revision.scope_id, [revision.statement_hash], slots
     ):
-        if candidate.memory_id not in ignored and _stands_for(candidate, revision):
+        live = candidate.state is MemoryState.ACTIVE
+        if live and candidate.memory_id not in ignored and _stands_for(candidate, revision):
             found[candidate.memory_id] = _genuine(work, key, candidate, contradicted)
     if len(found) > 1:
         in_slot = [one for one in found.values() if one.slot is not None and one.slot == revision.slot]
         raise SlotConflict(str((in_slot or list(found.values()))[-1].memory_id))
-    live = next(iter(found.values()), None)
-    return Place(live, moment if live is None else max(moment, live.update_time))
+    holder = next(iter(found.values()), None)
+    return Place(holder, moment if holder is None else max(moment, holder.update_time))
 
 
 def _stands_for(candidate: Revision, revision: Revision) -> bool:

@@ -28,6 +28,7 @@ from muniment_server.identity.principal import CallContext, Permission
 from muniment_server.retrieval.analysis import ANALYZER_VERSION
 from muniment_server.retrieval.indexing import IndexTerms
 from muniment_server.storage.database import UnitOfWork
+from muniment_server.storage.memories import lock_memory
 from muniment_server.storage.reviews import forget_notes
 from muniment_server.telemetry import names
 from muniment_server.telemetry.spans import memory_span
@@ -37,10 +38,11 @@ from .consistency import issue_token
 from .correct import Held, check_consent, held_memory
 from .gating import screen
 from .idempotency import RequestMark, remember
+from .judging import MERGE
 from .locating import check_etag, repeated
 from .place import Place, frequencies_of, place_of
 from .preparing import analyse, check_items, turn_of
-from .review_notes import is_waiting, note_review
+from .review_notes import is_waiting, note_review, noted_rule
 from .sealing import ScopeChange, encrypt_content, open_content
 from .services import Services
 from .vectors import ItemVector
@@ -97,7 +99,8 @@ async def decide(services: Services, context: CallContext, command: DecideComman
 
     Raises ReviewNotPending, RevisionConflict, MemoryNotFound, MemoryErased, SlotConflict, ContentRefused
     (by the gates for a new text, or by the subject's consent), InvalidRequest, and PermissionDenied when
-    what the memory would replace is trusted more than the reviewer may say; then nothing is changed.
+    what the memory would replace is trusted more than the reviewer may say, or hidden by the agent's view;
+    then nothing is changed.
     """
     _check(command)
     services = await services.with_policy(context.tenant_id)
@@ -298,24 +301,38 @@ async def _accept(
         frequencies = dict(await frequencies_of(key, current))
     else:
         text, frequencies = _rewritten(key, current, edit)
+    if await _is_without_its_pair(work, key, current):
+        text = replace(text, supersedes=None)
     suspicious = edit is not None and edit.screened.verdict is Verdict.QUARANTINE
     place = Place(None, max(now, current.update_time))
     if not suspicious:
         place = await place_of(work, key, text, now)
     live = place.live
-    if live is not None and live.trust > context.principal.max_trust:
+    if live is not None and (live.trust > context.principal.max_trust or not held.lets_change(context, live)):
         raise PermissionDenied(Permission.REVIEW.value)
     after = replace(
         text,
         revision=current.revision + 1,
         state=MemoryState.QUARANTINED if suspicious else MemoryState.ACTIVE,
-        supersedes=live.memory_id if live is not None else current.supersedes,
+        supersedes=live.memory_id if live is not None else text.supersedes,
         superseded_by=None,
         update_time=place.taken,
     )
     pairs = [*place.retired(after), (current, after)]
     await change.change(work, pairs, {after.memory_id: frequencies})
     return after, live.memory_id if live is not None else None
+
+
+async def _is_without_its_pair(work: UnitOfWork, key: ScopeKey, current: Revision) -> bool:
+    """Whether a judge proposed a merge with a memory that is not live any more.
+
+    It said nothing about whatever came in that one's place, so nothing gives way. A correction that somebody
+    asked for is another matter: it is about what stands at the end of the line.
+    """
+    if current.supersedes is None or await noted_rule(work, key, current.memory_id) != MERGE:
+        return False
+    found = await lock_memory(work, current.supersedes)
+    return found is None or found[0].state is not MemoryState.ACTIVE
 
 
 def rejected(current: Revision, now: datetime) -> Revision:

@@ -7,6 +7,7 @@ caller names the memory that it corrects; an exact restatement reinforces. Simil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from .errors import SlotConflict
@@ -95,12 +96,14 @@ class WritePlan:
         self._current: dict[UUID, Revision] = {}
         self._by_statement: dict[_Statement, UUID] = {}
         self._by_slot: dict[_Slot, UUID] = {}
+        self._held: dict[_Statement, UUID] = {}
+        """Memories that wait for a reviewer."""
         self._new: list[UUID] = []
         self.waiting: dict[UUID, str] = {}
         """Why new memories wait for a person."""
 
     def load(self, live: Iterable[Revision]) -> None:
-        """Take in live memories that items may restate or replace; locked by the caller."""
+        """Take in live memories that items may restate or replace, and waiting ones; locked by the caller."""
         for revision in live:
             self._stored[revision.memory_id] = revision
             self._current[revision.memory_id] = revision
@@ -133,10 +136,9 @@ class WritePlan:
         holder = self._slot_holder(item)
         if holder is not None:
             return self._replace(holder, item)
-        self._create(item, item.state, item.in_place_of)
         if item.state is not MemoryState.ACTIVE:
-            self.waiting[item.memory_id] = item.rule or ""
-            return Decision(_HELD[item.state], item.memory_id, rule=item.rule)
+            return self._hold(item, item.state, item.in_place_of, item.rule or "")
+        self._create(item, item.state, None)
         if item.redacted:
             return Decision(WriteOutcome.REDACTED, item.memory_id, rule=item.rule)
         return Decision(WriteOutcome.CREATED, item.memory_id)
@@ -144,9 +146,7 @@ class WritePlan:
     def archive(self, item: PreparedItem) -> Decision:
         """Take in an item that is not to be live: it restates and replaces nothing."""
         if item.state is not MemoryState.ACTIVE:
-            self._create(item, item.state, None)
-            self.waiting[item.memory_id] = item.rule or ""
-            return Decision(_HELD[item.state], item.memory_id, rule=item.rule)
+            return self._hold(item, item.state, None, item.rule or "")
         self._create(item, MemoryState.ARCHIVED, None)
         if item.redacted:
             return Decision(WriteOutcome.REDACTED, item.memory_id, rule=item.rule)
@@ -165,18 +165,24 @@ class WritePlan:
     def _replace(self, old: Revision, item: PreparedItem) -> Decision:
         less_trusted = item.provenance.trust < old.trust
         if item.state is MemoryState.QUARANTINED or (item.state is MemoryState.PENDING and not less_trusted):
-            self._create(item, item.state, old.memory_id)
-            self.waiting[item.memory_id] = item.rule or ""
-            return Decision(_HELD[item.state], item.memory_id, rule=item.rule)
+            return self._hold(item, item.state, old.memory_id, item.rule or "")
         if less_trusted:
-            self._create(item, MemoryState.PENDING, old.memory_id)
-            self.waiting[item.memory_id] = LESS_TRUSTED
-            return Decision(WriteOutcome.PENDING_REVIEW, item.memory_id, rule=LESS_TRUSTED)
+            return self._hold(item, MemoryState.PENDING, old.memory_id, LESS_TRUSTED)
         self._retire(old, item)
         self._create(item, MemoryState.ACTIVE, old.memory_id)
         if item.redacted:
             return Decision(WriteOutcome.REDACTED, item.memory_id, superseded=old.memory_id, rule=item.rule)
         return Decision(WriteOutcome.SUPERSEDED_PREVIOUS, item.memory_id, superseded=old.memory_id)
+
+    def _hold(self, item: PreparedItem, state: MemoryState, supersedes: UUID | None, rule: str) -> Decision:
+        """Let an item wait for a reviewer: once, however often it is said."""
+        waits = self._held.get(self._statement_key(item.statement_hash, item.kind, item.slot))
+        if waits is not None:
+            self._restate(self._current[waits], item)
+            return Decision(WriteOutcome.REINFORCED, waits, rule=rule)
+        self._create(item, state, supersedes)
+        self.waiting[item.memory_id] = rule
+        return Decision(_HELD[state], item.memory_id, rule=rule)
 
     def _slot_holder(self, item: PreparedItem) -> Revision | None:
         if item.slot is None:
@@ -188,13 +194,16 @@ class WritePlan:
         return (statement_hash, kind, slot, self._scope.agent, self._scope.session)
 
     def _index(self, revision: Revision) -> None:
+        narrowing = (revision.agent, revision.session)
+        statement = (revision.statement_hash, revision.kind, revision.slot, *narrowing)
+        lasts = revision.expire_time is None or revision.expire_time > self._now
+        if revision.state in _HELD and lasts:
+            self._held[statement] = revision.memory_id
         if revision.state is not MemoryState.ACTIVE:
             return
-        narrowing = (revision.agent, revision.session)
         if revision.slot is not None:
             self._by_slot[(revision.slot, *narrowing)] = revision.memory_id
-        if revision.expire_time is None or revision.expire_time > self._now:
-            statement = (revision.statement_hash, revision.kind, revision.slot, *narrowing)
+        if lasts:
             self._by_statement[statement] = revision.memory_id
 
     def _create(self, item: PreparedItem, state: MemoryState, supersedes: UUID | None) -> None:
@@ -256,28 +265,31 @@ class WritePlan:
         self._by_statement = {key: held for key, held in self._by_statement.items() if held != old.memory_id}
 
     def _reinforce(self, old: Revision, item: PreparedItem) -> None:
-        after = replace(old, reinforce_count=old.reinforce_count + 1, reinforce_time=self._now)
-        relabelled = after
+        provenance = item.provenance
+        labels: dict[str, Any] = {}
+        if provenance.trust > old.trust:
+            labels = {
+                "trust": provenance.trust,
+                "source_type": provenance.source_type,
+                "confidence": provenance.confidence,
+                "origin_session": provenance.session,
+                "turn_number": item.turn_number,
+                "author": provenance.author,
+                "author_agent": provenance.author_agent,
+                "source_ref": provenance.source_ref,
+            }
+        self._restate(old, item, **labels)
+
+    def _restate(self, old: Revision, item: PreparedItem, **labels: Any) -> None:
+        """Count a memory that was said again. It lasts as long as the one who wants it longest says."""
         expiry = item.expiry(self._now)
         if old.expire_time is not None and (expiry is None or expiry > old.expire_time):
-            relabelled = replace(relabelled, expire_time=expiry)
-        if item.provenance.trust > old.trust:
-            provenance = item.provenance
-            relabelled = replace(
-                relabelled,
-                trust=provenance.trust,
-                source_type=provenance.source_type,
-                confidence=provenance.confidence,
-                origin_session=provenance.session,
-                turn_number=item.turn_number,
-                author=provenance.author,
-                author_agent=provenance.author_agent,
-                source_ref=provenance.source_ref,
-            )
-        if relabelled is after:
-            self._current[old.memory_id] = after
+            labels["expire_time"] = expiry
+        after = replace(old, reinforce_count=old.reinforce_count + 1, reinforce_time=self._now, **labels)
+        if labels:
+            self._change(old, after)
         else:
-            self._change(old, relabelled)
+            self._current[old.memory_id] = after
 
     def _change(self, old: Revision, after: Revision) -> None:
         # A memory made by this very write has no earlier revision that anybody could have seen.

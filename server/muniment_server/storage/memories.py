@@ -176,7 +176,8 @@ def _scope_values(scope: ScopeRow) -> dict[str, Any]:
 async def write_candidates(
     work: UnitOfWork, scope_id: UUID, statement_hashes: Sequence[bytes], slots: Sequence[str]
 ) -> list[tuple[Revision, bool]]:
-    """Live memories that items may restate or replace, locked; each with whether history contradicts it."""
+    """Live memories that items may restate or replace, and waiting ones with the same statements, locked;
+    each with whether history contradicts it."""
     rows = await work.fetch("write_candidates", **_candidate_values(scope_id, statement_hashes, slots))
     return [(to_revision(row), row["contradicted"]) for row in rows]
 

@@ -82,6 +82,12 @@ async def insert_note(work: UnitOfWork, memory_id: UUID, rule: str, seal: bytes)
     await work.send("review_note", memory_id=memory_id, rule=rule, seal=seal)
 
 
+async def read_note(work: UnitOfWork, memory_id: UUID) -> tuple[str, bytes] | None:
+    """The rule that sent a memory here, and the note's seal."""
+    row = await work.fetch_one("review_read", memory_id=memory_id)
+    return (row["rule"], bytes(row["seal"])) if row is not None else None
+
+
 async def forget_notes(work: UnitOfWork, memory_ids: Sequence[UUID]) -> None:
     """Queue that memories wait no more."""
     if memory_ids:

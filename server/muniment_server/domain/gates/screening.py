@@ -31,7 +31,7 @@ class Screened:
     stored but not indexed.
     verdict, rule: the severest verdict and the rule that gave it; the rule is empty for PASS.
     refused: the field of the item that a REJECT is about. in_place_of: the memory that it would replace if a
-    reviewer approves it.
+    reviewer approves it; otherwise: what holds when that memory is not live any more.
     """
 
     item: NewMemory
@@ -44,6 +44,7 @@ class Screened:
     factors: tuple[Factor, ...] = ()
     refused: str = ""
     in_place_of: UUID | None = None
+    otherwise: "Screened | None" = None
 
     @property
     def state(self) -> MemoryState:

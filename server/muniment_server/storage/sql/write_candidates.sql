@@ -1,5 +1,5 @@
--- Live memories of the scope that an item of a write may restate or replace, and whether history or a
--- successor says that one is not the newest.
+-- Live memories of the scope that an item of a write may restate or replace, and those that wait for a reviewer with
+-- the same statement; and whether history or a successor says that one is not the newest.
 SELECT
     memory_id, scope_id, doc_no, revision, content_revision, key_epoch, state, kind, trust, source_type,
     analyzer, term_count, reinforce_count, confidence, create_time, update_time, expire_time,
@@ -15,7 +15,8 @@ SELECT
                WHERE n.tenant_id = %(tenant_id)s AND n.supersedes = m.memory_id
                      AND n.state IN (2, 3) AND n.update_time >= m.update_time) AS contradicted
 FROM memory m
-WHERE m.tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND state = 2
-      AND (statement_hash = ANY(%(statement_hashes)s::bytea[]) OR slot = ANY(%(slots)s::text[]))
+WHERE m.tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s
+      AND ((state IN (1, 2, 5) AND statement_hash = ANY(%(statement_hashes)s::bytea[]))
+           OR (state = 2 AND slot = ANY(%(slots)s::text[])))
 ORDER BY memory_id
 FOR UPDATE OF m
