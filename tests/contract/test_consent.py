@@ -161,6 +161,18 @@ class TestWithdrawing:
         assert await caller.contents("u1", "Likes", min_score=0) == ["Likes rye"]
         assert await findings(shared, caller.tenant) == []
 
+    async def test_what_a_session_said_first_is_erased_with_it(
+        self, shared: RunningService, caller: Caller, stored: Stored
+    ) -> None:
+        for source, session in ((SourceType.AGENT_INFERRED, "s1"), (SourceType.USER_STATED, "s2")):
+            said = memory_pb2.Provenance(source_type=int(source), session=session)
+            await caller.write("u1", item("Allergic to nuts", provenance=said))
+        assert [row["origin_session"] for row in stored.rows("memory_revision")] == ["s1"]
+        answer = await decide(caller, forget_session="s1", erase=True)
+        assert answer.erasure.counts.memories == 1
+        assert (stored.count("memory"), stored.count("memory_revision")) == (0, 0)
+        assert await findings(shared, caller.tenant) == []
+
     async def test_it_outlives_any_erasure(self, shared: RunningService, caller: Caller) -> None:
         await caller.write("u1", "Likes tea")
         await decide(caller, level=NONE, forget_session="s1")

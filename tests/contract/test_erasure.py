@@ -11,6 +11,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from contract.stored import ERASE, OK, Stored, refused
+from contract.verified import findings
 from muniment_server._gen.muniment.v1 import (
     audit_pb2,
     erasure_pb2,
@@ -184,6 +185,47 @@ async def test_a_filter_erases_what_it_finds(caller: Caller, stored: Stored) -> 
     assert (await _erase(caller, filter=narrow)).counts.memories == 1
     assert (await caller.erase_filter("u1", old)).counts.memories == 3
     assert len(stored.live()) == 3
+
+
+def _said(source: int, session: str) -> memory_pb2.Provenance:
+    return memory_pb2.Provenance(source_type=source, session=session)
+
+
+@pytest.mark.parametrize(
+    ("session", "sources", "gone"),
+    [
+        ("s1", [], True),
+        ("s2", [], True),
+        ("s3", [], False),
+        ("", [memory_pb2.SOURCE_TYPE_TOOL], True),
+        ("", [memory_pb2.SOURCE_TYPE_THIRD_PARTY], False),
+        ("s1", [memory_pb2.SOURCE_TYPE_TOOL], True),
+        # No revision comes from this source and this session.
+        ("s1", [memory_pb2.SOURCE_TYPE_USER_STATED], False),
+    ],
+    ids=str,
+)
+async def test_what_was_said_first_counts_after_it_was_restated(
+    shared: RunningService, caller: Caller, stored: Stored, session: str, sources: list[int], gone: bool
+) -> None:
+    for source, heard in ((memory_pb2.SOURCE_TYPE_TOOL, "s1"), (memory_pb2.SOURCE_TYPE_USER_STATED, "s2")):
+        written = await caller.write("u1", item("Allergic to nuts", provenance=_said(source, heard)))
+    memory = written.results[0].memory
+    assert (memory.revision, memory.provenance.session) == (2, "s2")
+    (kept,) = (
+        await caller.write(
+            "u1", item("Likes tea", provenance=_said(memory_pb2.SOURCE_TYPE_USER_STATED, "s9"))
+        )
+    ).results
+    restriction = filter_pb2.MemoryFilter(sessions=[session] if session else [], source_types=sources)
+    assert (await caller.erase_filter("u1", restriction)).counts.memories == int(gone)
+    assert stored.live() == {kept.memory.memory_id, *([] if gone else [memory.memory_id])}
+    assert stored.count("memory_revision") == int(not gone)
+    if session and not sources and not gone:
+        target = erasure_pb2.SessionTarget(scope=scope("u1", session="s1"))
+        assert (await _erase(caller, session=target)).counts.revisions == 1
+        assert stored.count("memory_revision") == 0
+    assert await findings(shared, caller.tenant) == []
 
 
 async def test_a_filter_finds_expired_and_superseded_memories_too(caller: Caller, stored: Stored) -> None:
