@@ -81,6 +81,22 @@ async def test_attributes_at_and_over_their_limit(caller: Caller, stored: Stored
     assert stored.count("memory") == 1
 
 
+async def test_attributes_as_deep_as_every_client_can_read(caller: Caller, stored: Stored) -> None:
+    for depth in (16, 17):
+        inner: object = 1
+        for _ in range(depth - 1):
+            inner = {"a": inner}
+        attributes = json_format.ParseDict(inner, Struct())
+        written = caller.write("u1", item(f"Likes tea {depth}", attributes=attributes))
+        if depth == 16:
+            memory_id = (await written).results[0].memory.memory_id
+            assert (await caller.get(memory_id)).memory.attributes == attributes
+        else:
+            error = await refused(written, "INVALID_ARGUMENT", "INVALID_REQUEST")
+            assert violations(error) == ["items[0].attributes"]
+    assert stored.live() == {memory_id}
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -319,6 +319,27 @@ async def test_a_conversation_in_a_space_out_of_the_view_does_not_exist(
     assert (await progress(caller, ingest_id)).ingest_id == ingest_id
 
 
+async def test_no_earlier_revision_out_of_the_view_is_shown(
+    shared: RunningService, caller: Caller, stored: Stored
+) -> None:
+    written = await caller.write("u1", said("She says tea", source=memory_pb2.SOURCE_TYPE_THIRD_PARTY))
+    memory_id = written.results[0].memory.memory_id
+    edited = review_pb2.DecideReviewRequest(
+        memory_id=memory_id,
+        decision=review_pb2.REVIEW_DECISION_EDIT,
+        content="Likes tea",
+        trust=memory_pb2.TRUST_LEVEL_HIGH,
+    )
+    await caller.call("DecideReview", edited)
+    assert stored.memory(memory_id)["revision"] == 2
+    await set_policy(shared, caller.tenant, views={"planner": AgentView(min_trust=TrustLevel.HIGH)})
+    bound = shared.caller(caller.tenant, agent="planner")
+    request = memory_service_pb2.GetMemoryRequest(memory_id=memory_id, include_revisions=True)
+    for who, contents in ((bound, ["Likes tea"]), (caller, ["Likes tea", "She says tea"])):
+        found = await who.call("GetMemory", request)
+        assert [one.memory.content for one in found.revisions] == contents
+
+
 async def test_nothing_is_told_of_what_lies_out_of_a_view(shared: RunningService, caller: Caller) -> None:
     view = AgentView(kinds=frozenset({MemoryKind.PREFERENCE}), spaces=frozenset())
     await set_policy(shared, caller.tenant, views={"planner": view})

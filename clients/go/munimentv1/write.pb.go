@@ -315,7 +315,8 @@ type WriteItem struct {
 	// lower-case letters, digits or underscores. Stored in clear.
 	Properties map[string]*PropertyValue `protobuf:"bytes,11,rep,name=properties,proto3" json:"properties,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The caller's own data, stored encrypted with the content; not filterable. At most 8192 bytes
-	// (8 KiB) in its compact JSON form. Numbers are doubles, as in JSON.
+	// (8 KiB) in its compact JSON form, at most 16 levels deep, the object itself counted. Numbers are
+	// doubles, as in JSON.
 	Attributes *structpb.Struct `protobuf:"bytes,12,opt,name=attributes,proto3" json:"attributes,omitempty"`
 	// Who spoke, for a turn or a quotation: a name as the conversation uses it, at most 128 characters;
 	// empty if not said. Stored encrypted, and searched together with the content.

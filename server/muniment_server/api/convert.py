@@ -38,6 +38,7 @@ from muniment_server.domain.statement import check_text
 from muniment_server.embedding.base import EmbeddingModel
 
 MAX_ATTRIBUTES_BYTES = 8_192
+MAX_ATTRIBUTES_DEPTH = 16
 _LARGEST_WHOLE = 2.0**53
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _MICROSECOND = timedelta(microseconds=1)
@@ -153,10 +154,21 @@ def _whole(value: Any) -> Any:
     return value
 
 
+def _depth(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_depth, inner), default=0)
+
+
 def _attributes(message: Struct, path: str) -> str:
     try:
+        found = json_format.MessageToDict(message)
+        # An answer nests a memory deeper than a request does, and runtimes stop reading at 100 levels.
+        if _depth(found) > MAX_ATTRIBUTES_DEPTH:
+            raise invalid(
+                path, "struct.max_depth", f"must not nest deeper than {MAX_ATTRIBUTES_DEPTH} levels"
+            )
         text = json.dumps(
-            _whole(json_format.MessageToDict(message)),
+            _whole(found),
             ensure_ascii=False,
             separators=(",", ":"),
             sort_keys=True,

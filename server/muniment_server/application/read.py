@@ -130,6 +130,10 @@ async def get_memory(
             used = _weight(memory)
             last = before_revision or revision.revision
             for earlier in history:
+                if not shows(view, earlier) or not agent_in_reach(context, earlier.agent):
+                    # Its number is no secret: that of the current revision tells how many there were.
+                    last = earlier.revision
+                    continue
                 seen = _viewed(key, tenant_key, earlier, _kind(row), label, full)
                 used += _weight(seen)
                 if len(revisions) == MAX_REVISIONS or used > MAX_PAGE_BYTES:

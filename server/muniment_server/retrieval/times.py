@@ -319,13 +319,21 @@ def time_spans(text: str, reference: datetime, zone: tzinfo = UTC) -> list[TimeR
 
     reference: the instant that "yesterday" starts from, aware; zone: whose days, weeks and months.
     """
-    today = reference.astimezone(zone).date()
+    today = _in_zone(reference, zone).date()
     spans = dict.fromkeys(span for found in _scan(text, today) for span in found.spans)
     return [TimeRange(_instant(start, zone), _instant(end, zone)) for start, end in islice(spans, MAX_SPANS)]
 
 
 def _instant(day: date, zone: tzinfo) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC)
+    return _in_zone(datetime(day.year, day.month, day.day, tzinfo=zone), UTC)
+
+
+def _in_zone(instant: datetime, zone: tzinfo) -> datetime:
+    # At the calendar's ends another zone's clock may show a year that does not exist.
+    try:
+        return instant.astimezone(zone)
+    except OverflowError:
+        return instant.replace(tzinfo=zone)
 
 
 def names_time(text: str) -> bool:

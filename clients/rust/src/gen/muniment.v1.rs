@@ -1328,7 +1328,8 @@ pub struct WriteItem {
         PropertyValue,
     >,
     /// The caller's own data, stored encrypted with the content; not filterable. At most 8192 bytes
-    /// (8 KiB) in its compact JSON form. Numbers are doubles, as in JSON.
+    /// (8 KiB) in its compact JSON form, at most 16 levels deep, the object itself counted. Numbers are
+    /// doubles, as in JSON.
     #[prost(message, optional, tag = "12")]
     pub attributes: ::core::option::Option<::prost_types::Struct>,
     /// Who spoke, for a turn or a quotation: a name as the conversation uses it, at most 128 characters;

@@ -67,7 +67,8 @@ export type WriteItem = Message<"muniment.v1.WriteItem"> & {
 
   /**
    * The caller's own data, stored encrypted with the content; not filterable. At most 8192 bytes
-   * (8 KiB) in its compact JSON form. Numbers are doubles, as in JSON.
+   * (8 KiB) in its compact JSON form, at most 16 levels deep, the object itself counted. Numbers are
+   * doubles, as in JSON.
    *
    * @generated from field: google.protobuf.Struct attributes = 12;
    */

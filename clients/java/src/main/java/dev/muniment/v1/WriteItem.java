@@ -397,7 +397,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
   /**
    * <pre>
    * The caller's own data, stored encrypted with the content; not filterable. At most 8192 bytes
-   * (8 KiB) in its compact JSON form. Numbers are doubles, as in JSON.
+   * (8 KiB) in its compact JSON form, at most 16 levels deep, the object itself counted. Numbers are
+   * doubles, as in JSON.
    * </pre>
    *
    * <code>.google.protobuf.Struct attributes = 12 [json_name = "attributes"];</code>
@@ -410,7 +411,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
   /**
    * <pre>
    * The caller's own data, stored encrypted with the content; not filterable. At most 8192 bytes
-   * (8 KiB) in its compact JSON form. Numbers are doubles, as in JSON.
+   * (8 KiB) in its compact JSON form, at most 16 levels deep, the object itself counted. Numbers are
+   * doubles, as in JSON.
    * </pre>
    *
    * <code>.google.protobuf.Struct attributes = 12 [json_name = "attributes"];</code>
@@ -423,7 +425,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
   /**
    * <pre>
    * The caller's own data, stored encrypted with the content; not filterable. At most 8192 bytes
-   * (8 KiB) in its compact JSON form. Numbers are doubles, as in JSON.
+   * (8 KiB) in its compact JSON form, at most 16 levels deep, the object itself counted. Numbers are
+   * doubles, as in JSON.
    * </pre>
    *
    * <code>.google.protobuf.Struct attributes = 12 [json_name = "attributes"];</code>
@@ -2147,7 +2150,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
     /**
      * <pre>
      * The caller's own data, stored encrypted with the content; not filterable. At most 8192 bytes
-     * (8 KiB) in its compact JSON form. Numbers are doubles, as in JSON.
+     * (8 KiB) in its compact JSON form, at most 16 levels deep, the object itself counted. Numbers are
+     * doubles, as in JSON.
      * </pre>
      *
      * <code>.google.protobuf.Struct attributes = 12 [json_name = "attributes"];</code>
@@ -2159,7 +2163,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
     /**
      * <pre>
      * The caller's own data, stored encrypted with the content; not filterable. At most 8192 bytes
-     * (8 KiB) in its compact JSON form. Numbers are doubles, as in JSON.
+     * (8 KiB) in its compact JSON form, at most 16 levels deep, the object itself counted. Numbers are
+     * doubles, as in JSON.
      * </pre>
      *
      * <code>.google.protobuf.Struct attributes = 12 [json_name = "attributes"];</code>
@@ -2175,7 +2180,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
     /**
      * <pre>
      * The caller's own data, stored encrypted with the content; not filterable. At most 8192 bytes
-     * (8 KiB) in its compact JSON form. Numbers are doubles, as in JSON.
+     * (8 KiB) in its compact JSON form, at most 16 levels deep, the object itself counted. Numbers are
+     * doubles, as in JSON.
      * </pre>
      *
      * <code>.google.protobuf.Struct attributes = 12 [json_name = "attributes"];</code>
@@ -2196,7 +2202,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
     /**
      * <pre>
      * The caller's own data, stored encrypted with the content; not filterable. At most 8192 bytes
-     * (8 KiB) in its compact JSON form. Numbers are doubles, as in JSON.
+     * (8 KiB) in its compact JSON form, at most 16 levels deep, the object itself counted. Numbers are
+     * doubles, as in JSON.
      * </pre>
      *
      * <code>.google.protobuf.Struct attributes = 12 [json_name = "attributes"];</code>
@@ -2215,7 +2222,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
     /**
      * <pre>
      * The caller's own data, stored encrypted with the content; not filterable. At most 8192 bytes
-     * (8 KiB) in its compact JSON form. Numbers are doubles, as in JSON.
+     * (8 KiB) in its compact JSON form, at most 16 levels deep, the object itself counted. Numbers are
+     * doubles, as in JSON.
      * </pre>
      *
      * <code>.google.protobuf.Struct attributes = 12 [json_name = "attributes"];</code>
@@ -2241,7 +2249,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
     /**
      * <pre>
      * The caller's own data, stored encrypted with the content; not filterable. At most 8192 bytes
-     * (8 KiB) in its compact JSON form. Numbers are doubles, as in JSON.
+     * (8 KiB) in its compact JSON form, at most 16 levels deep, the object itself counted. Numbers are
+     * doubles, as in JSON.
      * </pre>
      *
      * <code>.google.protobuf.Struct attributes = 12 [json_name = "attributes"];</code>
@@ -2259,7 +2268,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
     /**
      * <pre>
      * The caller's own data, stored encrypted with the content; not filterable. At most 8192 bytes
-     * (8 KiB) in its compact JSON form. Numbers are doubles, as in JSON.
+     * (8 KiB) in its compact JSON form, at most 16 levels deep, the object itself counted. Numbers are
+     * doubles, as in JSON.
      * </pre>
      *
      * <code>.google.protobuf.Struct attributes = 12 [json_name = "attributes"];</code>
@@ -2272,7 +2282,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
     /**
      * <pre>
      * The caller's own data, stored encrypted with the content; not filterable. At most 8192 bytes
-     * (8 KiB) in its compact JSON form. Numbers are doubles, as in JSON.
+     * (8 KiB) in its compact JSON form, at most 16 levels deep, the object itself counted. Numbers are
+     * doubles, as in JSON.
      * </pre>
      *
      * <code>.google.protobuf.Struct attributes = 12 [json_name = "attributes"];</code>
@@ -2288,7 +2299,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
     /**
      * <pre>
      * The caller's own data, stored encrypted with the content; not filterable. At most 8192 bytes
-     * (8 KiB) in its compact JSON form. Numbers are doubles, as in JSON.
+     * (8 KiB) in its compact JSON form, at most 16 levels deep, the object itself counted. Numbers are
+     * doubles, as in JSON.
      * </pre>
      *
      * <code>.google.protobuf.Struct attributes = 12 [json_name = "attributes"];</code>

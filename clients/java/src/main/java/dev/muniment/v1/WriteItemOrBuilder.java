@@ -184,7 +184,8 @@ dev.muniment.v1.PropertyValue defaultValue);
   /**
    * <pre>
    * The caller's own data, stored encrypted with the content; not filterable. At most 8192 bytes
-   * (8 KiB) in its compact JSON form. Numbers are doubles, as in JSON.
+   * (8 KiB) in its compact JSON form, at most 16 levels deep, the object itself counted. Numbers are
+   * doubles, as in JSON.
    * </pre>
    *
    * <code>.google.protobuf.Struct attributes = 12 [json_name = "attributes"];</code>
@@ -194,7 +195,8 @@ dev.muniment.v1.PropertyValue defaultValue);
   /**
    * <pre>
    * The caller's own data, stored encrypted with the content; not filterable. At most 8192 bytes
-   * (8 KiB) in its compact JSON form. Numbers are doubles, as in JSON.
+   * (8 KiB) in its compact JSON form, at most 16 levels deep, the object itself counted. Numbers are
+   * doubles, as in JSON.
    * </pre>
    *
    * <code>.google.protobuf.Struct attributes = 12 [json_name = "attributes"];</code>
@@ -204,7 +206,8 @@ dev.muniment.v1.PropertyValue defaultValue);
   /**
    * <pre>
    * The caller's own data, stored encrypted with the content; not filterable. At most 8192 bytes
-   * (8 KiB) in its compact JSON form. Numbers are doubles, as in JSON.
+   * (8 KiB) in its compact JSON form, at most 16 levels deep, the object itself counted. Numbers are
+   * doubles, as in JSON.
    * </pre>
    *
    * <code>.google.protobuf.Struct attributes = 12 [json_name = "attributes"];</code>
