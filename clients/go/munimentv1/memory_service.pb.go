@@ -1302,7 +1302,9 @@ type ReportUseRequest struct {
 	// The memories that entered the prompt, in the order in which they stand there: at most 200, each
 	// one offered by the recall. Empty: none did.
 	MemoryIds []string `protobuf:"bytes,2,rep,name=memory_ids,json=memoryIds,proto3" json:"memory_ids,omitempty"`
-	// What they did for the prompt. Not set: no judgement.
+	// What they did for the prompt. Not set: no judgement. An outcome moves later scores of these memories a
+	// little, as the factor `feedback`: every agent that a credential is bound to, or else every credential,
+	// has one voice for each memory.
 	Outcome UseOutcome `protobuf:"varint,3,opt,name=outcome,proto3,enum=muniment.v1.UseOutcome" json:"outcome,omitempty"`
 	// Name of the model that was prompted; empty if not told. At most 256 characters. It stays in the
 	// audit trail in clear.

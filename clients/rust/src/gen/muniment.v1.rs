@@ -4751,7 +4751,9 @@ pub struct ReportUseRequest {
     /// one offered by the recall. Empty: none did.
     #[prost(string, repeated, tag = "2")]
     pub memory_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// What they did for the prompt. Not set: no judgement.
+    /// What they did for the prompt. Not set: no judgement. An outcome moves later scores of these memories a
+    /// little, as the factor `feedback`: every agent that a credential is bound to, or else every credential,
+    /// has one voice for each memory.
     #[prost(enumeration = "UseOutcome", tag = "3")]
     pub outcome: i32,
     /// Name of the model that was prompted; empty if not told. At most 256 characters. It stays in the

@@ -842,7 +842,9 @@ export type ReportUseRequest = Message<"muniment.v1.ReportUseRequest"> & {
   memoryIds: string[];
 
   /**
-   * What they did for the prompt. Not set: no judgement.
+   * What they did for the prompt. Not set: no judgement. An outcome moves later scores of these memories a
+   * little, as the factor `feedback`: every agent that a credential is bound to, or else every credential,
+   * has one voice for each memory.
    *
    * @generated from field: muniment.v1.UseOutcome outcome = 3;
    */

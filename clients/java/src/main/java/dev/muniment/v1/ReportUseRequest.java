@@ -162,7 +162,9 @@ private static final long serialVersionUID = 0L;
   private int outcome_ = 0;
   /**
    * <pre>
-   * What they did for the prompt. Not set: no judgement.
+   * What they did for the prompt. Not set: no judgement. An outcome moves later scores of these memories a
+   * little, as the factor `feedback`: every agent that a credential is bound to, or else every credential,
+   * has one voice for each memory.
    * </pre>
    *
    * <code>.muniment.v1.UseOutcome outcome = 3 [json_name = "outcome"];</code>
@@ -173,7 +175,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What they did for the prompt. Not set: no judgement.
+   * What they did for the prompt. Not set: no judgement. An outcome moves later scores of these memories a
+   * little, as the factor `feedback`: every agent that a credential is bound to, or else every credential,
+   * has one voice for each memory.
    * </pre>
    *
    * <code>.muniment.v1.UseOutcome outcome = 3 [json_name = "outcome"];</code>
@@ -1011,7 +1015,9 @@ private static final long serialVersionUID = 0L;
     private int outcome_ = 0;
     /**
      * <pre>
-     * What they did for the prompt. Not set: no judgement.
+     * What they did for the prompt. Not set: no judgement. An outcome moves later scores of these memories a
+     * little, as the factor `feedback`: every agent that a credential is bound to, or else every credential,
+     * has one voice for each memory.
      * </pre>
      *
      * <code>.muniment.v1.UseOutcome outcome = 3 [json_name = "outcome"];</code>
@@ -1022,7 +1028,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What they did for the prompt. Not set: no judgement.
+     * What they did for the prompt. Not set: no judgement. An outcome moves later scores of these memories a
+     * little, as the factor `feedback`: every agent that a credential is bound to, or else every credential,
+     * has one voice for each memory.
      * </pre>
      *
      * <code>.muniment.v1.UseOutcome outcome = 3 [json_name = "outcome"];</code>
@@ -1037,7 +1045,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What they did for the prompt. Not set: no judgement.
+     * What they did for the prompt. Not set: no judgement. An outcome moves later scores of these memories a
+     * little, as the factor `feedback`: every agent that a credential is bound to, or else every credential,
+     * has one voice for each memory.
      * </pre>
      *
      * <code>.muniment.v1.UseOutcome outcome = 3 [json_name = "outcome"];</code>
@@ -1050,7 +1060,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What they did for the prompt. Not set: no judgement.
+     * What they did for the prompt. Not set: no judgement. An outcome moves later scores of these memories a
+     * little, as the factor `feedback`: every agent that a credential is bound to, or else every credential,
+     * has one voice for each memory.
      * </pre>
      *
      * <code>.muniment.v1.UseOutcome outcome = 3 [json_name = "outcome"];</code>
@@ -1066,7 +1078,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What they did for the prompt. Not set: no judgement.
+     * What they did for the prompt. Not set: no judgement. An outcome moves later scores of these memories a
+     * little, as the factor `feedback`: every agent that a credential is bound to, or else every credential,
+     * has one voice for each memory.
      * </pre>
      *
      * <code>.muniment.v1.UseOutcome outcome = 3 [json_name = "outcome"];</code>

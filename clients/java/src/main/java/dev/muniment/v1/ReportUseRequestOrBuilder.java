@@ -77,7 +77,9 @@ public interface ReportUseRequestOrBuilder extends
 
   /**
    * <pre>
-   * What they did for the prompt. Not set: no judgement.
+   * What they did for the prompt. Not set: no judgement. An outcome moves later scores of these memories a
+   * little, as the factor `feedback`: every agent that a credential is bound to, or else every credential,
+   * has one voice for each memory.
    * </pre>
    *
    * <code>.muniment.v1.UseOutcome outcome = 3 [json_name = "outcome"];</code>
@@ -86,7 +88,9 @@ public interface ReportUseRequestOrBuilder extends
   int getOutcomeValue();
   /**
    * <pre>
-   * What they did for the prompt. Not set: no judgement.
+   * What they did for the prompt. Not set: no judgement. An outcome moves later scores of these memories a
+   * little, as the factor `feedback`: every agent that a credential is bound to, or else every credential,
+   * has one voice for each memory.
    * </pre>
    *
    * <code>.muniment.v1.UseOutcome outcome = 3 [json_name = "outcome"];</code>
