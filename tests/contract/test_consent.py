@@ -24,6 +24,7 @@ from support.service import (
     PREFERENCE,
     Caller,
     RunningService,
+    error_info,
     item,
     request_id,
     scope,
@@ -120,6 +121,29 @@ class TestWriting:
         )
         assert violations(error) == ["memory_id"]
         assert stored.live() == {old.memory_id}
+
+    async def test_what_an_earlier_revision_says_is_asked_as_well(
+        self, shared: RunningService, caller: Caller, stored: Stored
+    ) -> None:
+        for source, session in ((SourceType.AGENT_INFERRED, "s1"), (SourceType.USER_STATED, "s2")):
+            said = memory_pb2.Provenance(source_type=int(source), session=session)
+            written = await caller.write("u1", item("Allergic to nuts", provenance=said))
+        memory_id = written.results[0].memory.memory_id
+        await caller.call("Retract", correction_pb2.RetractRequest(memory_id=memory_id))
+        await decide(caller, forget_session="s1")
+        before = stored.memory(memory_id)
+        error = await refused(
+            caller.call("Restore", correction_pb2.RestoreRequest(memory_id=memory_id, revision=1)),
+            "INVALID_ARGUMENT",
+            "CONTENT_REFUSED",
+        )
+        assert error_info(error).metadata["rule"] == "CONSENT_SESSION"
+        assert stored.memory(memory_id) == before
+        # The other session was not forgotten.
+        await caller.call("Restore", correction_pb2.RestoreRequest(memory_id=memory_id, revision=2))
+        row = stored.memory(memory_id)
+        assert (row["state"], row["origin_session"]) == (memory_pb2.MEMORY_STATE_ACTIVE, "s2")
+        assert await findings(shared, caller.tenant) == []
 
     async def test_it_is_one_subject_s_own(self, caller: Caller) -> None:
         await decide(caller, "u2", level=NONE)

@@ -234,6 +234,37 @@ class TestDeciding:
             "MEMORY_NOT_RESTORABLE",
         )
 
+    @pytest.mark.parametrize("number", [None, 1, 2, 3, 4])
+    async def test_rejected_for_good_though_it_was_live_before(
+        self, shared: RunningService, caller: Caller, weak: Caller, stored: Stored, number: int | None
+    ) -> None:
+        once = (await caller.write("u1", item("Lives in Nice", provenance=STATED))).results[0].memory
+        await caller.call("Retract", correction_pb2.RetractRequest(memory_id=once.memory_id))
+        request = correction_pb2.RestoreRequest(memory_id=once.memory_id)
+        assert (await weak.call("Restore", request)).memory.state == PENDING
+        assert (await decide(caller, once.memory_id, REJECT)).memory.state == ARCHIVED
+        before = stored.memory(once.memory_id)
+        assert (before["revision"], before["state"]) == (4, ARCHIVED)
+        request = correction_pb2.RestoreRequest(memory_id=once.memory_id, revision=number)
+        await refused(caller.call("Restore", request), "FAILED_PRECONDITION", "MEMORY_NOT_RESTORABLE")
+        assert stored.memory(once.memory_id) == before
+        assert await findings(shared, caller.tenant) == []
+
+    @pytest.mark.parametrize("edit", ["DELETE FROM memory_revision", "UPDATE memory_revision SET state = 4"])
+    async def test_a_rejection_taken_out_of_the_history_lets_nothing_come_back(
+        self, shared: RunningService, caller: Caller, weak: Caller, stored: Stored, edit: str
+    ) -> None:
+        once = (await caller.write("u1", item("Lives in Nice", provenance=STATED))).results[0].memory
+        await caller.call("Retract", correction_pb2.RetractRequest(memory_id=once.memory_id))
+        request = correction_pb2.RestoreRequest(memory_id=once.memory_id)
+        await weak.call("Restore", request)
+        await decide(caller, once.memory_id, REJECT)
+        assert (
+            shared.database.execute(f"{edit} WHERE memory_id = %s AND revision = 3", (once.memory_id,)) == 1
+        )
+        await refused(caller.call("Restore", request), "DATA_LOSS", "INTEGRITY_VIOLATION")
+        assert stored.live() == set()
+
     @pytest.mark.parametrize(
         ("vouched", "state"),
         [

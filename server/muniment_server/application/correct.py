@@ -10,6 +10,7 @@ from muniment_server.audit.events import AuditAction
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.agent_views import AgentView
+from muniment_server.domain.consent import Consent
 from muniment_server.domain.errors import (
     FieldViolation,
     IntegrityViolation,
@@ -106,12 +107,15 @@ def may_end(context: CallContext, revision: Revision) -> bool:
     )
 
 
-def check_consent(held: Held) -> None:
-    """Raise ContentRefused when the subject's consent does not cover the memory."""
-    revision = held.revision
-    rule = consent_of(held.row, held.settings).refusal(
-        revision.kind, (revision.session, revision.origin_session)
-    )
+def consent_refusal(consent: Consent, revision: Revision) -> str | None:
+    """The rule by which a subject's consent does not cover a memory with the provenance of this revision."""
+    return consent.refusal(revision.kind, (revision.session, revision.origin_session))
+
+
+def check_consent(held: Held, revision: Revision | None = None) -> None:
+    """Raise ContentRefused when the subject's consent does not cover the memory, or an earlier revision of it
+    that would come back."""
+    rule = consent_refusal(consent_of(held.row, held.settings), revision or held.revision)
     if rule is not None:
         raise ContentRefused("memory_id", "consent", rule, 0)
 
@@ -217,6 +221,8 @@ async def _restore(
     wanted = await revision_to_restore(work, key, current, command.revision)
     if wanted is None:
         raise MemoryNotRestorable(str(current.memory_id), current.state.name)
+    # Who said it again may have done so in another session.
+    check_consent(held, wanted)
     now = services.clock()
     text = replace(wanted, supersedes=current.supersedes)
     place = await place_of(work, key, replace(text, update_time=current.update_time), now)
@@ -264,8 +270,9 @@ async def revision_to_restore(
 ) -> Revision | None:
     """The revision with this number, or the last one that was ACTIVE; None where there is no such one.
 
-    What was ARCHIVED from the start was taken in as such, past the same gates. Raises IntegrityViolation
-    when the revision's seal does not hold.
+    What was ARCHIVED from the start was taken in as such, past the same gates. What a reviewer rejected never
+    comes back, in none of its revisions. Raises IntegrityViolation when the history is not what the service
+    stored.
     """
     if current.revision == 1 and current.state is MemoryState.ARCHIVED and number in (None, 1):
         return current
@@ -279,22 +286,23 @@ async def revision_to_restore(
 async def _live_revision(
     work: UnitOfWork, key: ScopeKey, current: Revision, number: int | None
 ) -> Revision | None:
-    before = number + 1 if number is not None else None
-    while True:
-        page = await read_revisions(work, current.memory_id, before, _PAGE if number is None else 1)
+    later = current
+    while later.revision > 1:
+        page = await read_revisions(work, current.memory_id, later.revision, _PAGE)
+        if not page:
+            raise IntegrityViolation(str(current.memory_id))
         for revision in page:
-            archived = revision.revision == 1 and revision.state is MemoryState.ARCHIVED
-            wanted = revision.state is MemoryState.ACTIVE or archived
-            if not wanted or number not in (None, revision.revision):
-                if number is not None:
-                    return None
-                continue
-            if not is_genuine(key, work.tenant_id, revision):
+            # A row left out or changed could be the one that tells of a rejection.
+            if revision.revision != later.revision - 1 or not is_genuine(key, work.tenant_id, revision):
                 raise IntegrityViolation(str(current.memory_id))
-            return revision
-        if number is not None or len(page) < _PAGE:
-            return None
-        before = page[-1].revision
+            if revision.state in _WAITING and later.state is MemoryState.ARCHIVED:
+                return None
+            archived = revision.revision == 1 and revision.state is MemoryState.ARCHIVED
+            restorable = revision.state is MemoryState.ACTIVE or archived
+            if number in (None, revision.revision) and (restorable or number is not None):
+                return revision if restorable else None
+            later = revision
+    return None
 
 
 async def finish(

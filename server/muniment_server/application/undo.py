@@ -15,6 +15,7 @@ from muniment_server.audit.events import AuditAction, AuditEvent, AuditOutcome
 from muniment_server.audit.stored import EventForged, open_event
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.consent import Consent
 from muniment_server.domain.errors import IntegrityViolation, PermissionDenied, SlotConflict
 from muniment_server.domain.errors_writing import WriteNotFound
 from muniment_server.domain.model import MemoryState, Revision, WriteOutcome
@@ -28,7 +29,7 @@ from muniment_server.telemetry.spans import memory_span
 
 from .consenting import consent_of
 from .consistency import issue_token
-from .correct import corrected_details, may_end, revision_to_restore
+from .correct import consent_refusal, corrected_details, may_end, revision_to_restore
 from .idempotency import RequestMark, remember, stored_response
 from .locating import repeated
 from .place import frequencies_of, place_of
@@ -164,14 +165,12 @@ async def _undo(
     change = ScopeChange(key, work.tenant_id, row)
     restored: list[tuple[Revision, Revision]] = []
     frequencies: dict[UUID, Mapping[int, int]] = {}
-    settings = await services.settings.of(work.tenant_id)
+    consent = consent_of(row, await services.settings.of(work.tenant_id))
     for memory_id, by in written.replaced.items():
         current = present.get(memory_id)
         if current is None or by not in archived or current.superseded_by != by:
             continue
-        if consent_of(row, settings).refusal(current.kind, (current.session, current.origin_session)):
-            continue
-        pair = await _put_back(work, key, current, archived, now)
+        pair = await _put_back(work, key, current, consent, archived, now)
         if pair is not None:
             restored.append(pair)
             frequencies[memory_id] = await frequencies_of(key, pair[1])
@@ -341,12 +340,14 @@ async def _put_back(
     work: UnitOfWork,
     key: ScopeKey,
     current: Revision,
+    consent: Consent,
     archived: Mapping[UUID, tuple[Revision, Revision]],
     now: datetime,
 ) -> tuple[Revision, Revision] | None:
-    """A replaced memory before and after it is live again; None when its place was taken meanwhile."""
+    """A replaced memory before and after it is live again; None when its place was taken meanwhile, or the
+    subject's consent does not cover it."""
     wanted = await revision_to_restore(work, key, current, None)
-    if wanted is None:
+    if wanted is None or consent_refusal(consent, current) or consent_refusal(consent, wanted):
         return None
     try:
         place = await place_of(work, key, current, now, without=archived.keys())
