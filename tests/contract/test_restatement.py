@@ -142,6 +142,20 @@ async def test_a_restatement_prolongs_the_expiry_and_never_shortens_it(
     assert stored.count("memory_revision") == 2
 
 
+async def test_a_less_trusted_source_does_not_prolong_what_others_let_expire(
+    shared: RunningService, caller: Caller, stored: Stored
+) -> None:
+    weak = shared.caller(caller.tenant, max_trust=TrustLevel.LOW)
+    one = await _write(caller, item("Is on holiday", ttl=timedelta(days=2)))
+    before = stored.memory(one.memory.memory_id)["expire_time"]
+    for text in ("Is on holiday", item("Is on holiday", ttl=timedelta(days=9))):
+        assert (await _write(weak, text)).outcome == REINFORCED
+        assert stored.memory(one.memory.memory_id)["expire_time"] == before
+    own = await _write(weak, item("Is at work", ttl=timedelta(days=2)))
+    assert (await _write(weak, "Is at work")).outcome == REINFORCED
+    assert stored.memory(own.memory.memory_id)["expire_time"] is None, "its own word it may prolong"
+
+
 async def test_a_superseded_statement_can_be_made_anew(caller: Caller, stored: Stored) -> None:
     one = await _write(caller, "Lives in Nice")
     await caller.supersede(one.memory.memory_id, "Lives in Lyon")

@@ -224,6 +224,21 @@ class TestDeciding:
         assert again.results[0].outcome == write_pb2.WRITE_OUTCOME_REINFORCED
         assert await findings(shared, caller.tenant) == []
 
+    async def test_a_text_of_the_reviewer_has_the_trust_and_the_source_of_the_reviewer(
+        self, shared: RunningService, caller: Caller, weak: Caller, stored: Stored
+    ) -> None:
+        once = (
+            (await caller.write("u1", item("The budget is 900 euros", provenance=STATED))).results[0].memory
+        )
+        await caller.call("Retract", correction_pb2.RetractRequest(memory_id=once.memory_id))
+        restored = await weak.call("Restore", correction_pb2.RestoreRequest(memory_id=once.memory_id))
+        assert (restored.memory.state, restored.memory.provenance.trust) == (PENDING, TrustLevel.HIGH)
+        answer = await decide(weak, once.memory_id, EDIT, content="The budget is 9 euros")
+        assert answer.memory.state == ACTIVE
+        row = stored.memory(once.memory_id)
+        assert (row["trust"], row["source_type"]) == (TrustLevel.LOW, SourceType.TOOL)
+        assert await findings(shared, caller.tenant) == []
+
     async def test_rejected_for_good(self, caller: Caller, weak: Caller, stored: Stored) -> None:
         first, second = await held(caller, weak)
         assert (await decide(caller, second.memory_id, REJECT)).memory.state == ARCHIVED

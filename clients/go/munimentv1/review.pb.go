@@ -344,7 +344,8 @@ type DecideReviewRequest struct {
 	// passes the gates as a Write does.
 	Content string `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
 	// The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
-	// much. Not set: the memory keeps its trust.
+	// much. Not set: the memory keeps its trust; an edited one keeps no more than the credential may say,
+	// and its source type only if the credential may claim that one.
 	Trust TrustLevel `protobuf:"varint,5,opt,name=trust,proto3,enum=muniment.v1.TrustLevel" json:"trust,omitempty"`
 	// Makes the call repeatable: see MemoryService. A UUID; empty for a call that cannot be repeated.
 	RequestId     string `protobuf:"bytes,10,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`

@@ -56,7 +56,7 @@ def stamp(context: CallContext, item: NewMemory, index: int) -> Provenance:
     claimed = item.provenance
     source = claimed.source_type
     if source is None:
-        source = _weakest(principal.source_types)
+        source = weakest(principal.source_types)
     if source is None or source not in principal.source_types:
         raise SourceNotAllowed((source or SourceType.AGENT_INFERRED).name, index)
     trust = min(DEFAULT_TRUST[source], principal.max_trust)
@@ -73,7 +73,8 @@ def stamp(context: CallContext, item: NewMemory, index: int) -> Provenance:
     )
 
 
-def _weakest(allowed: frozenset[SourceType]) -> SourceType | None:
+def weakest(allowed: frozenset[SourceType]) -> SourceType | None:
+    """The source type that is believed least of some; None of none."""
     if SourceType.AGENT_INFERRED in allowed:
         return SourceType.AGENT_INFERRED
     return max(allowed, key=lambda source: (-DEFAULT_TRUST[source], source), default=None)

@@ -10,7 +10,13 @@ from uuid import UUID
 from muniment_server.audit.events import AuditAction
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.domain.content import Content
-from muniment_server.domain.errors import FieldViolation, InvalidRequest, PermissionDenied, RevisionConflict
+from muniment_server.domain.errors import (
+    FieldViolation,
+    InvalidRequest,
+    PermissionDenied,
+    RevisionConflict,
+    SourceNotAllowed,
+)
 from muniment_server.domain.errors_writing import ContentRefused, ReviewNotPending
 from muniment_server.domain.gates.base import Verdict
 from muniment_server.domain.gates.screening import Screened
@@ -41,7 +47,7 @@ from .idempotency import RequestMark, remember
 from .judging import MERGE
 from .locating import check_etag, repeated
 from .place import Place, frequencies_of, place_of
-from .preparing import analyse, check_items, turn_of
+from .preparing import analyse, check_items, turn_of, weakest
 from .review_notes import is_waiting, note_review, noted_rule
 from .sealing import ScopeChange, encrypt_content, open_content
 from .services import Services
@@ -61,7 +67,8 @@ class ReviewDecision(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class DecideCommand:
-    """A decision. `content` for EDIT only. `trust` None: the memory keeps its trust."""
+    """A decision. `content` for EDIT only. `trust` None: the memory keeps
+    its trust, an edited one as far as the reviewer may give it."""
 
     memory_id: UUID
     etag: str
@@ -197,8 +204,16 @@ async def _edited(
 
 
 def _provenance(context: CallContext, current: Revision, trust: TrustLevel) -> Provenance:
+    """Of a text that the reviewer wrote: no source is claimed for it that the credential may not claim.
+
+    Raises SourceNotAllowed for a credential that may claim none.
+    """
+    allowed = context.principal.source_types
+    source = current.source_type if current.source_type in allowed else weakest(allowed)
+    if source is None:
+        raise SourceNotAllowed(current.source_type.name)
     return Provenance(
-        source_type=current.source_type,
+        source_type=source,
         trust=trust,
         confidence=current.confidence,
         session=current.origin_session,
@@ -220,6 +235,7 @@ def _rewritten(key: ScopeKey, current: Revision, edit: _Edit) -> tuple[Revision,
             current,
             content_revision=number,
             trust=provenance.trust,
+            source_type=provenance.source_type,
             author=provenance.author,
             author_agent=provenance.author_agent,
             statement_hash=key.statement_hash(form),
@@ -244,10 +260,10 @@ def _rewritten(key: ScopeKey, current: Revision, edit: _Edit) -> tuple[Revision,
 
 
 def _trust(context: CallContext, command: DecideCommand, current: Revision) -> TrustLevel:
-    """What the reviewer vouches for."""
-    if command.trust is None:
+    """What the reviewer vouches for: another's text as it is, an own one no higher than an own memory."""
+    if command.trust is None and command.decision is not ReviewDecision.EDIT:
         return current.trust
-    return min(command.trust, context.principal.max_trust)
+    return min(command.trust or current.trust, context.principal.max_trust)
 
 
 async def _decide(

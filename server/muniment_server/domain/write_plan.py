@@ -281,9 +281,11 @@ class WritePlan:
         self._restate(old, item, **labels)
 
     def _restate(self, old: Revision, item: PreparedItem, **labels: Any) -> None:
-        """Count a memory that was said again. It lasts as long as the one who wants it longest says."""
+        """Count a memory that was said again. It lasts as long as the one who wants it longest says, of those
+        who are trusted as it is or wrote it."""
         expiry = item.expiry(self._now)
-        if old.expire_time is not None and (expiry is None or expiry > old.expire_time):
+        has_say = item.provenance.trust >= old.trust or item.provenance.author == old.author
+        if has_say and old.expire_time is not None and (expiry is None or expiry > old.expire_time):
             labels["expire_time"] = expiry
         after = replace(old, reinforce_count=old.reinforce_count + 1, reinforce_time=self._now, **labels)
         if labels:

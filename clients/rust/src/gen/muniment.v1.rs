@@ -2479,7 +2479,8 @@ pub struct DecideReviewRequest {
     #[prost(string, tag = "4")]
     pub content: ::prost::alloc::string::String,
     /// The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
-    /// much. Not set: the memory keeps its trust.
+    /// much. Not set: the memory keeps its trust; an edited one keeps no more than the credential may say,
+    /// and its source type only if the credential may claim that one.
     #[prost(enumeration = "TrustLevel", tag = "5")]
     pub trust: i32,
     /// Makes the call repeatable: see MemoryService. A UUID; empty for a call that cannot be repeated.

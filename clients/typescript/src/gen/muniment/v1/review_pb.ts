@@ -210,7 +210,8 @@ export type DecideReviewRequest = Message<"muniment.v1.DecideReviewRequest"> & {
 
   /**
    * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
-   * much. Not set: the memory keeps its trust.
+   * much. Not set: the memory keeps its trust; an edited one keeps no more than the credential may say,
+   * and its source type only if the credential may claim that one.
    *
    * @generated from field: muniment.v1.TrustLevel trust = 5;
    */

@@ -229,7 +229,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
-   * much. Not set: the memory keeps its trust.
+   * much. Not set: the memory keeps its trust; an edited one keeps no more than the credential may say,
+   * and its source type only if the credential may claim that one.
    * </pre>
    *
    * <code>.muniment.v1.TrustLevel trust = 5 [json_name = "trust"];</code>
@@ -241,7 +242,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
-   * much. Not set: the memory keeps its trust.
+   * much. Not set: the memory keeps its trust; an edited one keeps no more than the credential may say,
+   * and its source type only if the credential may claim that one.
    * </pre>
    *
    * <code>.muniment.v1.TrustLevel trust = 5 [json_name = "trust"];</code>
@@ -1074,7 +1076,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
-     * much. Not set: the memory keeps its trust.
+     * much. Not set: the memory keeps its trust; an edited one keeps no more than the credential may say,
+     * and its source type only if the credential may claim that one.
      * </pre>
      *
      * <code>.muniment.v1.TrustLevel trust = 5 [json_name = "trust"];</code>
@@ -1086,7 +1089,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
-     * much. Not set: the memory keeps its trust.
+     * much. Not set: the memory keeps its trust; an edited one keeps no more than the credential may say,
+     * and its source type only if the credential may claim that one.
      * </pre>
      *
      * <code>.muniment.v1.TrustLevel trust = 5 [json_name = "trust"];</code>
@@ -1102,7 +1106,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
-     * much. Not set: the memory keeps its trust.
+     * much. Not set: the memory keeps its trust; an edited one keeps no more than the credential may say,
+     * and its source type only if the credential may claim that one.
      * </pre>
      *
      * <code>.muniment.v1.TrustLevel trust = 5 [json_name = "trust"];</code>
@@ -1116,7 +1121,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
-     * much. Not set: the memory keeps its trust.
+     * much. Not set: the memory keeps its trust; an edited one keeps no more than the credential may say,
+     * and its source type only if the credential may claim that one.
      * </pre>
      *
      * <code>.muniment.v1.TrustLevel trust = 5 [json_name = "trust"];</code>
@@ -1133,7 +1139,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
-     * much. Not set: the memory keeps its trust.
+     * much. Not set: the memory keeps its trust; an edited one keeps no more than the credential may say,
+     * and its source type only if the credential may claim that one.
      * </pre>
      *
      * <code>.muniment.v1.TrustLevel trust = 5 [json_name = "trust"];</code>

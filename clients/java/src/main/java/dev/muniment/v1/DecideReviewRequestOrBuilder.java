@@ -96,7 +96,8 @@ public interface DecideReviewRequestOrBuilder extends
   /**
    * <pre>
    * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
-   * much. Not set: the memory keeps its trust.
+   * much. Not set: the memory keeps its trust; an edited one keeps no more than the credential may say,
+   * and its source type only if the credential may claim that one.
    * </pre>
    *
    * <code>.muniment.v1.TrustLevel trust = 5 [json_name = "trust"];</code>
@@ -106,7 +107,8 @@ public interface DecideReviewRequestOrBuilder extends
   /**
    * <pre>
    * The trust that the reviewer vouches for; more than the reviewer's credential may say counts as that
-   * much. Not set: the memory keeps its trust.
+   * much. Not set: the memory keeps its trust; an edited one keeps no more than the credential may say,
+   * and its source type only if the credential may claim that one.
    * </pre>
    *
    * <code>.muniment.v1.TrustLevel trust = 5 [json_name = "trust"];</code>
