@@ -456,7 +456,7 @@ class TestSaidAgain:
         assert answer.extracted[0].result.memory.memory_id == waiting
         assert stored.count("memory", "kind = %s", memory_pb2.MEMORY_KIND_TURN) == 3
 
-    @pytest.mark.parametrize("state", [ACTIVE])
+    @pytest.mark.parametrize("state", [ACTIVE, ARCHIVED])
     async def test_by_imports(self, caller: Caller, stored: Stored, state: Any) -> None:
         record = subject_pb2.MemoryRecord(
             item=item("The neighbour moves out in May", provenance=HEARSAY), state=state

@@ -18,6 +18,7 @@ from muniment_server._gen.muniment.v1 import (
 )
 from muniment_server.application import export_memories
 from muniment_server.domain.model import SourceType, TrustLevel
+from muniment_server.storage.database import Row, UnitOfWork
 from support.service import (
     EVENT,
     PREFERENCE,
@@ -38,6 +39,11 @@ ACTIVE, ARCHIVED, SUPERSEDED = (
     memory_pb2.MEMORY_STATE_SUPERSEDED,
 )
 EXPORT_MEMORIES, IMPORT_MEMORIES = 18, 19
+CREATED, SUPERSEDED_PREVIOUS, DROPPED = (
+    write_pb2.WRITE_OUTCOME_CREATED,
+    write_pb2.WRITE_OUTCOME_SUPERSEDED_PREVIOUS,
+    write_pb2.WRITE_OUTCOME_DROPPED,
+)
 STATED = memory_pb2.SOURCE_TYPE_USER_STATED
 
 
@@ -266,6 +272,78 @@ class TestImport:
         await refused(bring(bound, [record("Likes figs")]), "PERMISSION_DENIED")
         await refused(bring(bound, [record("Likes figs", agent="a2")], "u2"), "PERMISSION_DENIED")
         assert len((await bring(bound, [record("Likes figs", agent="a1")], "u2")).results) == 1
+
+    async def test_sessions_cost_no_round_trips(
+        self, shared: RunningService, caller: Caller, stored: Stored, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        trips = []
+        fetch = UnitOfWork.fetch
+        # What health and the queues ask meanwhile is not counted.
+        of_an_import = {
+            "scope_lock",
+            "consent_events",
+            "write_candidates",
+            "import_known",
+            "idempotency_read",
+        }
+
+        async def counted(work: UnitOfWork, name: str, /, **values: Any) -> list[Row]:
+            trips.append(name)
+            return await fetch(work, name, **values)
+
+        def many(sessions: int) -> list[subject_pb2.MemoryRecord]:
+            return [
+                subject_pb2.MemoryRecord(
+                    item=item(f"Fact {number}", slot=f"slot-{number % 3}" if number % 7 == 0 else ""),
+                    state=ARCHIVED if number % 5 == 0 else ACTIVE,
+                    session=f"s{number % sessions}",
+                )
+                for number in range(100)
+            ]
+
+        await caller.write("u2", "Something")
+        monkeypatch.setattr(UnitOfWork, "fetch", counted)
+        counts = []
+        for subject, sessions in (("u1", 1), ("u2", 100)):
+            trips.clear()
+            results = (await bring(caller, many(sessions), subject)).results
+            counts.append(len([name for name in trips if name in of_an_import]))
+            assert {one.outcome for one in results} <= {CREATED, SUPERSEDED_PREVIOUS}
+        # The first has to make the row of the subject; the second has a hundred times as many sessions.
+        assert counts == [5, 3]
+        by_session = {row["session"] for row in stored.rows("memory", "session IS NOT NULL")}
+        assert len(by_session) == 100
+        assert stored.count("memory", "session IS NOT NULL") == 200
+        scopes = stored.rows("scope")
+        assert sorted(row["generation"] for row in scopes) == [1, 2]
+        assert sorted(row["next_doc"] for row in scopes) == [101, 102]
+        assert await findings(shared, caller.tenant) == []
+
+    async def test_archived_and_live_in_one_session(self, caller: Caller, stored: Stored) -> None:
+        """In the order of the records, each against what those before it left."""
+        fact = item("Lives in Nice", slot="home")
+        later = item("Lives in Lyon", slot="home")
+        records = [
+            subject_pb2.MemoryRecord(item=one, state=state, session="s1")
+            for one, state in (
+                (fact, ARCHIVED),
+                (fact, ARCHIVED),
+                (fact, ACTIVE),
+                (later, ACTIVE),
+                (later, ARCHIVED),
+            )
+        ]
+        results = (await bring(caller, records)).results
+        assert [(one.outcome, one.rule) for one in results] == [
+            (CREATED, ""),
+            (DROPPED, "ALREADY_STORED"),
+            (CREATED, ""),
+            (SUPERSEDED_PREVIOUS, ""),
+            (DROPPED, "ALREADY_STORED"),
+        ]
+        assert stored.live() == {results[3].memory.memory_id}
+        states = sorted(row["state"] for row in stored.rows("memory"))
+        assert states == [ACTIVE, SUPERSEDED, ARCHIVED]
 
     async def test_ids_and_times_are_checked(self, caller: Caller) -> None:
         assert violations(

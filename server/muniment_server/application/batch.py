@@ -7,6 +7,7 @@ under the lock of the scope's row, in the caller's transaction; the caller recor
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -74,13 +75,17 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What became of a batch. judged: its items after consent too. details: per item, for the audit."""
+    """What became of a batch. judged: its items after consent too. details: per item, for the audit.
+
+    next_doc: the number of the scope's next document.
+    """
 
     results: list[WriteResult]
     judged: list[Screened]
     touched: list[UUID]
     details: list[dict[str, Any]]
     source_types: frozenset[int]
+    next_doc: int
 
 
 async def gathered(
@@ -108,15 +113,48 @@ async def gathered(
     made = await item_vectors(services, context, [one.item for one in kept])
     most = settings.review.conflicts if near else 0
     around = await Near.of(services, context, scope, scope_id, most)
-    if services.judge is not None and settings.review.judge != "off":
-        said, merges = await judged(
-            services, context, around, kept, lambda key: prepare(key, kept, analysed, made)
-        )
-        around = replace(around, judged=said)
-        if settings.review.judge == "review":
-            screened, kept = reviewed(screened, said, merges), reviewed(kept, said, merges)
-    return Batch(
+    batch = Batch(
         services, context, scope, scope_id, tenant_key, settings, screened, kept, analysed, made, around
+    )
+    return await _judged(batch) if near else batch
+
+
+async def narrowed(batch: Batch, scope: Scope, places: Sequence[int]) -> Batch:
+    """Some items of a batch that was gathered without what is near, for the scope narrowed to them."""
+    numbers: dict[int, int] = {}
+    for place, one in enumerate(batch.screened):
+        if not one.dropped:
+            numbers[place] = len(numbers)
+    kept = [numbers[place] for place in places if place in numbers]
+    near = await Near.of(
+        batch.services, batch.context, scope, batch.scope_id, batch.settings.review.conflicts
+    )
+    return await _judged(
+        replace(
+            batch,
+            scope=scope,
+            screened=[batch.screened[place] for place in places],
+            kept=[batch.kept[number] for number in kept],
+            analysed=[batch.analysed[number] for number in kept],
+            made=[batch.made[number] for number in kept],
+            near=near,
+        )
+    )
+
+
+async def _judged(batch: Batch) -> Batch:
+    """The batch with what a judge says, where there is one and the tenant wants to hear it."""
+    policy = batch.settings.review.judge
+    if batch.services.judge is None or policy == "off":
+        return batch
+    said, merges = await judged(batch.services, batch.context, batch.near, batch.kept, batch.prepared)
+    heard = replace(batch, near=replace(batch.near, judged=said))
+    if policy != "review":
+        return heard
+    return replace(
+        heard,
+        screened=reviewed(batch.screened, said, merges),
+        kept=reviewed(batch.kept, said, merges),
     )
 
 
@@ -136,38 +174,42 @@ async def apply(
     also: Sequence[Sequence[Row]],
     now: datetime,
     *,
-    archived: Mapping[UUID, bool] | None = None,
+    archived: Mapping[UUID, bool] = MappingProxyType({}),
     quiet: bool = False,
+    next_doc: int | None = None,
 ) -> Applied:
     """Decide and queue a batch in a scope that is locked and genuine.
 
     candidates: the locked live memories of `candidate_keys`, each with whether history contradicts it.
-    also: answers to `batch.near.requests`. archived: the new memories are ARCHIVED from the start, those at
+    also: answers to `batch.near.requests`. archived: new memories that are ARCHIVED from the start, those at
     least that are True here; the others are there already. quiet: nothing of this will be committed.
+    next_doc: of a change that goes on with other batches, as an earlier one left it; the caller closes that.
     Raises IntegrityViolation.
     """
     services, context, key = batch.services, batch.context, change.key
-    plan = WritePlan(batch.scope, batch.scope_id, key.epoch, change.scope.next_doc, now)
+    first_doc = change.scope.next_doc if next_doc is None else next_doc
+    plan = WritePlan(batch.scope, batch.scope_id, key.epoch, first_doc, now)
     live, broken = _sifted(key, context.tenant_id, batch.scope, prepared, candidates)
     plan.load(live)
     screened, prepared = await still_proposed(work, key, batch.scope_id, batch.screened, prepared)
     judged = admitted(change.scope, batch.settings, batch.scope, screened)
     ready = iter(prepared)
     items = [None if one.dropped else next(ready) for one in screened]
-    decide = plan.write
-    if archived is not None:
-        decide = plan.archive
-        judged = [
-            replace(gate, verdict=Verdict.DROP, gate="", rule=ALREADY_STORED)
-            if one is not None and not gate.dropped and not archived[one.item.memory_id]
-            else gate
-            for one, gate in zip(items, judged, strict=True)
-        ]
-    decisions = [
-        None if one is None or gate.dropped else decide(one.item)
+    judged = [
+        replace(gate, verdict=Verdict.DROP, gate="", rule=ALREADY_STORED)
+        if one is not None and not gate.dropped and not archived.get(one.item.memory_id, True)
+        else gate
         for one, gate in zip(items, judged, strict=True)
     ]
-    await store_plan(work, services, change, plan, prepared, now, quiet=quiet)
+    decisions = [
+        None
+        if one is None or gate.dropped
+        else plan.archive(one.item)
+        if one.item.memory_id in archived
+        else plan.write(one.item)
+        for one, gate in zip(items, judged, strict=True)
+    ]
+    await store_plan(work, services, change, plan, prepared, now, quiet=quiet, closing=next_doc is None)
     results = _results(batch, key, plan, items, judged, decisions, also)
     for result in () if quiet else results:
         metrics().written(result.outcome.name.lower())
@@ -192,6 +234,7 @@ async def apply(
             for decision, one in zip(decisions, judged, strict=True)
         ],
         frozenset(int(one.provenance.source_type) for one in judged),
+        plan.next_doc,
     )
 
 
@@ -299,8 +342,12 @@ async def store_plan(
     now: datetime,
     *,
     quiet: bool = False,
+    closing: bool = True,
 ) -> None:
-    """Queue everything that a plan changes in its scope. Changes go first: they free the slots."""
+    """Queue everything that a plan changes in its scope. Changes go first: they free the slots.
+
+    closing: nothing else is changed in the scope.
+    """
     await change.change(work, plan.changed)
     created = await change.create(
         work, plan.created, {one.item.memory_id: one.item.frequencies for one in prepared}
@@ -313,7 +360,8 @@ async def store_plan(
     waiting = sum(by_id[revision.memory_id].state is EmbeddingState.PENDING for revision in created)
     if waiting and not quiet:
         services.on_waiting(work.tenant_id, change.scope.scope_id, waiting)
-    await change.close(work, now, plan.next_doc)
+    if closing:
+        await change.close(work, now, plan.next_doc)
 
 
 def _touched(decisions: Sequence[Decision | None]) -> list[UUID]:

@@ -11,7 +11,15 @@ from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.errors import SourceNotAllowed
 from muniment_server.domain.errors_writing import ContentRefused
-from muniment_server.domain.model import MemoryKind, MemoryState, NewMemory, Scope, ScopeRow, WriteOutcome
+from muniment_server.domain.model import (
+    MemoryKind,
+    MemoryState,
+    NewMemory,
+    Revision,
+    Scope,
+    ScopeRow,
+    WriteOutcome,
+)
 from muniment_server.domain.write_result import WriteResult
 from muniment_server.identity.principal import CallContext
 from muniment_server.storage.database import UnitOfWork
@@ -20,13 +28,13 @@ from muniment_server.storage.transfer import Known, known_statements
 from muniment_server.telemetry import names
 from muniment_server.telemetry.spans import memory_span
 
-from .batch import Applied, Batch, apply, candidate_keys, gathered
+from .batch import Batch, apply, candidate_keys, gathered, narrowed
 from .consenting import check_unheard_of
 from .consistency import issue_token
 from .idempotency import RequestMark, earlier_response, remember
 from .locating import repeated
 from .preparing import Prepared, check_expiry, check_items
-from .scoping import bind_scope, create_scope, locked_existing, usable_scope, writing_key
+from .scoping import bind_scope, create_scope, usable_scope, writing_key
 from .sealing import ScopeChange
 from .services import Services
 
@@ -74,11 +82,10 @@ Encode: TypeAlias = Callable[[Imported], bytes]
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Records that are narrowed alike and end in one state, with their places in the request."""
+    """Records that are narrowed alike, with their places in the request."""
 
     places: list[int]
     batch: Batch
-    archived: bool
 
 
 class _DryRun(Exception):
@@ -138,29 +145,33 @@ def _dated(record: Record) -> Record:
 async def _gathered(
     services: Services, context: CallContext, scope: Scope, records: Sequence[Record]
 ) -> list[_Group]:
-    alike: dict[tuple[str | None, str | None, bool], list[int]] = {}
-    for place, record in enumerate(records):
-        if record.state in (None, *_IMPORTED):
-            archived = record.state is MemoryState.ARCHIVED
-            alike.setdefault((record.agent, record.session, archived), []).append(place)
-    groups = []
-    for (agent, session, archived), places in alike.items():
-        narrowed = bind_scope(context, replace(scope, agent=agent, session=session))
-        try:
-            batch = await gathered(
-                services, context, narrowed, [records[place].item for place in places], path="{}"
-            )
-        except ContentRefused as refusal:
-            told = refusal.metadata
-            place = places[int(told["item"])]
-            field = refusal.violations[0].path.partition(".")[2]
-            path = f"{_PATH.format(place)}.{field}"
-            raise ContentRefused(path, told["gate"], told["rule"], place) from None
-        except SourceNotAllowed as refusal:
-            told = refusal.metadata
-            raise SourceNotAllowed(told["source_type"], places[int(told["item"])]) from None
-        groups.append(_Group(places, batch, archived))
-    return groups
+    """The records to be taken in, gone through together, and then apart by agent and session."""
+    places = [place for place, record in enumerate(records) if record.state in (None, *_IMPORTED)]
+    alike: dict[tuple[str | None, str | None], list[int]] = {}
+    for number, place in enumerate(places):
+        record = records[place]
+        bind_scope(context, replace(scope, agent=record.agent, session=record.session))
+        alike.setdefault((record.agent, record.session), []).append(number)
+    try:
+        whole = await gathered(
+            services, context, scope, [records[place].item for place in places], path="{}", near=False
+        )
+    except ContentRefused as refusal:
+        told = refusal.metadata
+        place = places[int(told["item"])]
+        field = refusal.violations[0].path.partition(".")[2]
+        path = f"{_PATH.format(place)}.{field}"
+        raise ContentRefused(path, told["gate"], told["rule"], place) from None
+    except SourceNotAllowed as refusal:
+        told = refusal.metadata
+        raise SourceNotAllowed(told["source_type"], places[int(told["item"])]) from None
+    return [
+        _Group(
+            [places[number] for number in numbers],
+            await narrowed(whole, replace(scope, agent=agent, session=session), numbers),
+        )
+        for (agent, session), numbers in alike.items()
+    ]
 
 
 async def _opened(
@@ -199,18 +210,34 @@ async def _store(
         return earlier
     results = [WriteResult(WriteOutcome.DROPPED, None, rule=NOT_IMPORTED) for _ in records]
     details = [_left_out(record, NOT_IMPORTED) for record in records]
-    touched: list[UUID] = []
+    touched: dict[UUID, None] = {}
     sources: frozenset[int] = frozenset()
-    for number, group in enumerate(groups):
-        if number:
-            row = await locked_existing(work, scope_key, scope_id)
-        change = ScopeChange(scope_key, work.tenant_id, row)
-        done = await _apply(work, change, group, quiet=command.validate_only, now=now)
+    prepared = [group.batch.prepared(scope_key) for group in groups]
+    candidates, known = await _there(work, scope_id, [one for each in prepared for one in each], records)
+    change = ScopeChange(scope_key, work.tenant_id, row)
+    next_doc = row.next_doc
+    for group, items in zip(groups, prepared, strict=True):
+        scope = group.batch.scope
+        done = await apply(
+            work,
+            group.batch,
+            change,
+            items,
+            [one for one in candidates if (one[0].agent, one[0].session) == (scope.agent, scope.session)],
+            (),
+            now,
+            quiet=command.validate_only,
+            archived=_archived(group, items, records, known),
+            next_doc=next_doc,
+        )
+        next_doc = done.next_doc
         for place, result, told in zip(group.places, done.results, done.details, strict=True):
             results[place] = result
             details[place] = told | _origin(records[place])
-        touched += [one for one in done.touched if one not in touched]
+        touched |= dict.fromkeys(done.touched)
         sources |= done.source_types
+    if groups:
+        await change.close(work, now, next_doc)
     response = encode(Imported(results, issue_token(key, services.instance, now)))
     if command.validate_only:
         hidden = [replace(one, memory=_known(one)) for one in results]
@@ -223,7 +250,7 @@ async def _store(
         now=now,
         scope_id=scope_id,
         request_id=str(mark.request_id) if mark else None,
-        memory_ids=touched,
+        memory_ids=list(touched),
         source_types=sources,
         details={"memory_written": {"items": details}},
     )
@@ -233,37 +260,42 @@ async def _store(
         response,
         scope_id=scope_id,
         key=scope_key,
-        memory_ids=touched,
+        memory_ids=list(touched),
         now=now,
         event_id=event.event_id,
     )
     return response
 
 
-async def _apply(
-    work: UnitOfWork, change: ScopeChange, group: _Group, *, quiet: bool, now: datetime
-) -> Applied:
-    batch = group.batch
-    prepared = batch.prepared(change.key)
-    if not group.archived:
-        hashes, slots = candidate_keys(prepared)
-        candidates = await write_candidates(work, batch.scope_id, hashes, slots)
-        return await apply(work, batch, change, prepared, candidates, (), now, quiet=quiet)
-    known = await known_statements(work, batch.scope_id, [one.item.statement_hash for one in prepared])
-    return await apply(
-        work, batch, change, prepared, (), (), now, quiet=quiet, archived=_new(prepared, batch.scope, known)
-    )
+async def _there(
+    work: UnitOfWork, scope_id: UUID, prepared: Sequence[Prepared], records: Sequence[Record]
+) -> tuple[Sequence[tuple[Revision, bool]], set[Known]]:
+    """What the scope holds of what is taken in: see `write_candidates` and `known_statements`."""
+    hashes, slots = candidate_keys(prepared)
+    candidates = await write_candidates(work, scope_id, hashes, slots)
+    if not any(record.state is MemoryState.ARCHIVED for record in records):
+        return candidates, set()
+    return candidates, await known_statements(work, scope_id, hashes)
 
 
-def _new(prepared: Sequence[Prepared], scope: Scope, known: set[Known]) -> Mapping[UUID, bool]:
-    """Whether an archived statement is one that the scope does not hold yet."""
-    seen = set(known)
+def _archived(
+    group: _Group, prepared: Sequence[Prepared], records: Sequence[Record], known: set[Known]
+) -> Mapping[UUID, bool]:
+    """The archived memories of a group, each with whether the scope does not hold its statement yet."""
+    scope = group.batch.scope
     found: dict[UUID, bool] = {}
-    for one in prepared:
-        item = one.item
+    ready = iter(prepared)
+    for place, screened in zip(group.places, group.batch.screened, strict=True):
+        if screened.dropped:
+            continue
+        item = next(ready).item
         labels = (item.statement_hash, int(item.kind), item.slot, scope.agent, scope.session)
-        found[item.memory_id] = labels not in seen
-        seen.add(labels)
+        held = item.state is not MemoryState.ACTIVE
+        if records[place].state is MemoryState.ARCHIVED:
+            # What waits for a reviewer is told by the plan to be there already.
+            found[item.memory_id] = held or labels not in known
+        if not held:
+            known.add(labels)
     return found
 
 
