@@ -2,7 +2,6 @@
 
 import asyncio
 import dataclasses
-import random
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -33,7 +32,6 @@ from support.conversations import (
     turns,
 )
 from support.postgres import PostgresDatabase
-from support.served import served
 from support.service import Caller, RunningService, request_id, running_service, scope
 from support.telemetry import recording
 
@@ -412,48 +410,7 @@ async def test_a_scope_that_somebody_changed_does_not_hold_up_the_others(
     assert made(await ingest(caller, "u1", ["I live in Bergen."])) == [("CREATED", "rules/place")]
 
 
-# --- killed -----------------------------------------------------------------------------------------
-
-
-async def test_a_process_that_is_killed_loses_nothing_and_does_nothing_twice(
-    shared: RunningService, module_database: PostgresDatabase, endpoint: ChatEndpoint, keys: Path
-) -> None:
-    caller = shared.caller("killed")
-    stored = Stored(module_database, "killed")
-    dice = random.Random(7)
-    ids: list[tuple[str, str]] = []
-    # Another process takes the conversations in and is killed somewhere in the middle of its work: before,
-    # in and after the transactions of the extraction, and while the language model thinks.
-    async with served(module_database, keys, **_settings(endpoint)) as child:
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{child.port}") as channel:
-            there = Caller(channel, caller.tenant, caller.key)
-            for number in range(10):
-                if number == 8:
-                    endpoint.behaves("stalls")
-                session = f"n{number}"
-                said = turns("I live in Bergen.", "Actually, I live in Oslo.", "I like tea.")
-                answer = await ingest(
-                    there, session, said, session=session, mode=QUEUED, extractor=HYBRID, end_session=True
-                )
-                ids.append((session, answer.ingest_id))
-            await asyncio.sleep(dice.uniform(0.0, 0.08))
-        child.kill()
-    endpoint.answers({"candidates": []})
-    # What it held is free when its leases are over.
-    stored.database.execute("UPDATE ingest_session SET lease_time = now() WHERE lease_time IS NOT NULL")
-    shared.service.ingests.notify(shared.tenant_id("killed"))
-    for session, ingest_id in ids:
-        found = await finished(caller, ingest_id, 30)
-        assert found.state == DONE, session
-        contents = [one.content for one in await listed(caller, session) if one.kind != TURN]
-        # The model found nothing, and the rules only what is theirs in a hybrid.
-        assert contents == ["I live in Oslo"]
-        everything = await listed(caller, session, states=[1, 2, 3, 4, 5])
-        texts = [one.content for one in everything]
-        assert len(texts) == len({(one.content, one.turn_number, one.kind) for one in everything}), texts
-        assert sum(one.reinforcement_count for one in everything) == 0, "something was done twice"
-    stored.check()
-    assert await findings(shared, "killed") == []
+# --- several processes ------------------------------------------------------------------------------
 
 
 async def test_two_services_do_not_do_a_conversation_twice(
