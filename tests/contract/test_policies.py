@@ -347,18 +347,26 @@ async def test_nothing_is_told_of_what_lies_out_of_a_view(shared: RunningService
     write, third = request_id(), memory_pb2.Provenance(source_type=memory_pb2.SOURCE_TYPE_THIRD_PARTY)
     results = (await caller.write("u1", "tea fact", item("tea hearsay", provenance=third))).results
     live, waiting = (one.memory.memory_id for one in results)
-    await caller.write("u1", "tea of another", item("hearsay", provenance=third), agent="a2")
+    others = await caller.write("u1", "tea of another", item("hearsay", provenance=third), agent="a2")
+    foreign = others.results[0].memory.memory_id
     await caller.write("u1", "coffee fact", request_id=write)
+    listing = memory_service_pb2.ListMemoriesRequest(scope=scope("u1"), include_narrowed=True)
+    await caller.call("ListMemories", listing)
 
     answer = await bound.recall("u1", "tea")
     counts = {(one.reason, one.count) for one in answer.left_out}
     assert counts == {(recall_pb2.LEFT_OUT_REASON_FILTERED, 3)}, "the other agent's are in no count"
     audit = await bound.call("Audit", memory_service_pb2.AuditRequest(page_size=100))
     assert "a2" not in {one.scope.agent for one in audit.events}
+    assert foreign not in str(audit)
+    assert live in str(audit)
+    named = audit_pb2.AuditFilter(memory_id=foreign)
+    assert not (await bound.call("Audit", memory_service_pb2.AuditRequest(filter=named))).events
     export = bound.call("ExportAudit", audit_pb2.ExportAuditRequest())
     await refused(export, "PERMISSION_DENIED", "PERMISSION_DENIED")
     whole = await caller.call("Audit", memory_service_pb2.AuditRequest(page_size=100))
     assert "a2" in {one.scope.agent for one in whole.events}
+    assert any(foreign in str(event) for event in whole.events if not event.scope.agent)
     unseen = "NOT_FOUND", "MEMORY_NOT_FOUND"
     for method, request in (
         ("Restore", correction_pb2.RestoreRequest(memory_id=live)),
