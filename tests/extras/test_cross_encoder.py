@@ -20,6 +20,8 @@ from muniment_server.config import ConfigError, Settings
 from muniment_server.reranking.base import RerankFailed, RerankLate
 from muniment_server.reranking.cross_encoder import CrossEncoderReranker
 from muniment_server.reranking.factory import configured_reranker
+from support.postgres import PostgresDatabase
+from support.service import running_service
 
 QUERY = "What does he drink?"
 TEXTS = ["He drinks tea.", "Owns a bicycle.", "She lives in Graz. " * 300, "", "他喜欢喝茶", "He drinks tea."]
@@ -114,3 +116,33 @@ def test_a_model_that_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(ConfigError, match="MUNIMENT_RERANK_MODEL"):
         configured_reranker(Settings(rerank="cross-encoder", rerank_model=str(tmp_path)))
+
+
+async def test_a_recall_is_ranked_by_it(database: PostgresDatabase, folder: Path) -> None:
+    settings = {
+        "rerank": "cross-encoder",
+        "rerank_model": str(folder),
+        "rerank_timeout": 30.0,
+        "rerank_weight": 1.0,
+        "deadline_recall": 60.0,
+        "deadline_ceiling_recall": 90.0,
+    }
+    async with running_service(database, **settings) as running:
+        caller = running.caller()
+        await caller.write("u1", *TEXTS[:3])
+        answer = await caller.recall("u1", QUERY, min_score=0.0, explain=True)
+        reranker = running.service.services.reranker
+        assert reranker is not None
+        said = await reranker.rerank(QUERY, TEXTS[:3], 30.0)
+    assert not answer.degraded
+    found = {
+        one.memory.content: factor
+        for one in answer.memories
+        for factor in one.factors
+        if factor.name == "rerank"
+    }
+    assert {text: factor.value for text, factor in found.items()} == pytest.approx(
+        {text: said[TEXTS.index(text)] for text in found}, abs=1e-4
+    )
+    assert len(found) >= 2
+    assert [factor.rank for factor in found.values()] == sorted(factor.rank for factor in found.values())
