@@ -9,6 +9,7 @@ import pytest_asyncio
 
 from contract.stored import Stored
 from muniment_server._gen.muniment.v1 import memory_pb2, review_pb2, write_pb2
+from muniment_server.application import conflicts
 from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.model import MemoryKind
 from muniment_server.embedding.base import Embedder
@@ -111,6 +112,32 @@ async def test_what_is_not_live_is_not_named(caller: Caller) -> None:
     third = (await caller.write("u1", "The office is in Brest")).results[0]
     assert [one.memory_id for one in third.possible_conflicts] == [answer.memory.memory_id]
     assert named(third.possible_conflicts[0]) == ["NAME"]
+
+
+async def test_it_is_said_when_not_everything_was_compared(
+    shared: RunningService, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = (await caller.write("u1", "The deploy happens on Friday")).results[0]
+    assert not first.possible_conflicts_partial, "there is nothing to compare with"
+    second = (await caller.write("u1", "The deploy happens on Monday")).results[0]
+    assert (len(second.possible_conflicts), second.possible_conflicts_partial) == (1, False)
+    some = [f"Fact number {number}" for number in range(conflicts.MOST_SEARCHED)]
+    results = (await caller.write("u1", *some[:-1], "The deploy happens on Sunday")).results
+    assert not any(one.possible_conflicts_partial for one in results)
+    assert len(results[-1].possible_conflicts) == 2
+    results = (await caller.write("u1", *some, "The deploy happens on Tuesday")).results
+    assert all(one.possible_conflicts_partial for one in results)
+    # More memories than one write compares with.
+    monkeypatch.setattr(conflicts, "MOST_COMPARED", 10)
+    many = (await caller.write("u1", "The deploy happens on Thursday")).results[0]
+    assert (list(many.possible_conflicts), many.possible_conflicts_partial) == ([], True)
+    # Who may not read is not told how much there is either, nor who does without.
+    writer = shared.caller(caller.tenant, permissions=[Permission.WRITE])
+    unread = (await writer.write("u1", "The deploy happens on Wednesday")).results[0]
+    assert not unread.possible_conflicts_partial
+    await set_policy(shared, caller.tenant, {"review.conflicts": 0})
+    off = (await caller.write("u1", "The deploy happens on Saturday")).results[0]
+    assert not off.possible_conflicts_partial
 
 
 async def test_nobody_is_told_of_what_it_may_not_read(shared: RunningService) -> None:

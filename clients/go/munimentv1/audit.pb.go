@@ -361,29 +361,45 @@ const (
 	AdministrativeAct_ADMINISTRATIVE_ACT_SETTING_CHANGED AdministrativeAct = 6
 	// Changed what an agent may see, or took the bounds away.
 	AdministrativeAct_ADMINISTRATIVE_ACT_VIEW_CHANGED AdministrativeAct = 7
+	// Began a change of the embedding model, or making again what is missing of the one in use.
+	AdministrativeAct_ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_STARTED AdministrativeAct = 8
+	// Let a change of the embedding model switch as soon as every memory has been seen.
+	AdministrativeAct_ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_RELEASED AdministrativeAct = 9
+	// Ended a change of the embedding model before it was switched.
+	AdministrativeAct_ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_ABORTED AdministrativeAct = 10
+	// Another embedding model is in use. The service did that, after an operator's STARTED.
+	AdministrativeAct_ADMINISTRATIVE_ACT_EMBEDDING_SWITCHED AdministrativeAct = 11
 )
 
 // Enum value maps for AdministrativeAct.
 var (
 	AdministrativeAct_name = map[int32]string{
-		0: "ADMINISTRATIVE_ACT_UNSPECIFIED",
-		1: "ADMINISTRATIVE_ACT_TENANT_CREATED",
-		2: "ADMINISTRATIVE_ACT_API_KEY_CREATED",
-		3: "ADMINISTRATIVE_ACT_API_KEY_REVOKED",
-		4: "ADMINISTRATIVE_ACT_MASTER_KEY_REWRAPPED",
-		5: "ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED",
-		6: "ADMINISTRATIVE_ACT_SETTING_CHANGED",
-		7: "ADMINISTRATIVE_ACT_VIEW_CHANGED",
+		0:  "ADMINISTRATIVE_ACT_UNSPECIFIED",
+		1:  "ADMINISTRATIVE_ACT_TENANT_CREATED",
+		2:  "ADMINISTRATIVE_ACT_API_KEY_CREATED",
+		3:  "ADMINISTRATIVE_ACT_API_KEY_REVOKED",
+		4:  "ADMINISTRATIVE_ACT_MASTER_KEY_REWRAPPED",
+		5:  "ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED",
+		6:  "ADMINISTRATIVE_ACT_SETTING_CHANGED",
+		7:  "ADMINISTRATIVE_ACT_VIEW_CHANGED",
+		8:  "ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_STARTED",
+		9:  "ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_RELEASED",
+		10: "ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_ABORTED",
+		11: "ADMINISTRATIVE_ACT_EMBEDDING_SWITCHED",
 	}
 	AdministrativeAct_value = map[string]int32{
-		"ADMINISTRATIVE_ACT_UNSPECIFIED":          0,
-		"ADMINISTRATIVE_ACT_TENANT_CREATED":       1,
-		"ADMINISTRATIVE_ACT_API_KEY_CREATED":      2,
-		"ADMINISTRATIVE_ACT_API_KEY_REVOKED":      3,
-		"ADMINISTRATIVE_ACT_MASTER_KEY_REWRAPPED": 4,
-		"ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED":   5,
-		"ADMINISTRATIVE_ACT_SETTING_CHANGED":      6,
-		"ADMINISTRATIVE_ACT_VIEW_CHANGED":         7,
+		"ADMINISTRATIVE_ACT_UNSPECIFIED":               0,
+		"ADMINISTRATIVE_ACT_TENANT_CREATED":            1,
+		"ADMINISTRATIVE_ACT_API_KEY_CREATED":           2,
+		"ADMINISTRATIVE_ACT_API_KEY_REVOKED":           3,
+		"ADMINISTRATIVE_ACT_MASTER_KEY_REWRAPPED":      4,
+		"ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED":        5,
+		"ADMINISTRATIVE_ACT_SETTING_CHANGED":           6,
+		"ADMINISTRATIVE_ACT_VIEW_CHANGED":              7,
+		"ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_STARTED":  8,
+		"ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_RELEASED": 9,
+		"ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_ABORTED":  10,
+		"ADMINISTRATIVE_ACT_EMBEDDING_SWITCHED":        11,
 	}
 )
 
@@ -1457,7 +1473,8 @@ type Administered struct {
 	// Name of the setting that was changed; empty for other acts.
 	Setting string `protobuf:"bytes,11,opt,name=setting,proto3" json:"setting,omitempty"`
 	// The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
-	// Empty: back to the default, or no bounds any more.
+	// Empty: back to the default, or no bounds any more. For a change of the embedding model: the names of
+	// the one before and the one after, as `{"from": "...", "to": "..."}`.
 	Value string `protobuf:"bytes,12,opt,name=value,proto3" json:"value,omitempty"`
 	// Number of this state of the tenant's settings and views, counting from 1. 0 for other acts.
 	PolicyRevision int64 `protobuf:"varint,13,opt,name=policy_revision,json=policyRevision,proto3" json:"policy_revision,omitempty"`
@@ -3733,7 +3750,7 @@ const file_muniment_v1_audit_proto_rawDesc = "" +
 	"\x17USE_OUTCOME_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13USE_OUTCOME_HELPFUL\x10\x01\x12\x17\n" +
 	"\x13USE_OUTCOME_NEUTRAL\x10\x02\x12\x17\n" +
-	"\x13USE_OUTCOME_HARMFUL\x10\x03*\xd3\x02\n" +
+	"\x13USE_OUTCOME_HARMFUL\x10\x03*\x92\x04\n" +
 	"\x11AdministrativeAct\x12\"\n" +
 	"\x1eADMINISTRATIVE_ACT_UNSPECIFIED\x10\x00\x12%\n" +
 	"!ADMINISTRATIVE_ACT_TENANT_CREATED\x10\x01\x12&\n" +
@@ -3742,7 +3759,12 @@ const file_muniment_v1_audit_proto_rawDesc = "" +
 	"'ADMINISTRATIVE_ACT_MASTER_KEY_REWRAPPED\x10\x04\x12)\n" +
 	"%ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED\x10\x05\x12&\n" +
 	"\"ADMINISTRATIVE_ACT_SETTING_CHANGED\x10\x06\x12#\n" +
-	"\x1fADMINISTRATIVE_ACT_VIEW_CHANGED\x10\a2\xb8\x01\n" +
+	"\x1fADMINISTRATIVE_ACT_VIEW_CHANGED\x10\a\x12/\n" +
+	"+ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_STARTED\x10\b\x120\n" +
+	",ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_RELEASED\x10\t\x12/\n" +
+	"+ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_ABORTED\x10\n" +
+	"\x12)\n" +
+	"%ADMINISTRATIVE_ACT_EMBEDDING_SWITCHED\x10\v2\xb8\x01\n" +
 	"\fAuditService\x12O\n" +
 	"\tGetRecall\x12\x1d.muniment.v1.GetRecallRequest\x1a\x1e.muniment.v1.GetRecallResponse\"\x03\x90\x02\x01\x12W\n" +
 	"\vExportAudit\x12\x1f.muniment.v1.ExportAuditRequest\x1a .muniment.v1.ExportAuditResponse\"\x03\x90\x02\x010\x01B\xa9\x01\n" +

@@ -389,7 +389,7 @@ func (x *MemoriesTarget) GetMemoryIds() []string {
 type ScopeTarget struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The subject or space. Must not be narrowed to an agent or a session; everything in it is erased,
-	// narrowed or not.
+	// narrowed or not. Not for a credential that is bound to an agent (PERMISSION_DENIED).
 	Scope         *Scope `protobuf:"bytes,1,opt,name=scope,proto3" json:"scope,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

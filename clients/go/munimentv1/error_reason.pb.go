@@ -98,7 +98,8 @@ const (
 	// `google.rpc.ResourceInfo`. Metadata: `request_id`.
 	ErrorReason_ERROR_REASON_WRITE_NOT_FOUND ErrorReason = 24
 	// ALREADY_EXISTS. The request id was used within the last 72 hours for a request with another
-	// payload or of another method. Metadata: `request_id`.
+	// payload or of another method, or by a credential with other rights (bindings, permissions, source
+	// types, highest trust). Metadata: `request_id`.
 	ErrorReason_ERROR_REASON_REQUEST_ID_PAYLOAD_MISMATCH ErrorReason = 30
 	// ABORTED. The etag is not that of the current revision: somebody changed the memory. Read it again
 	// and decide again. Metadata: `memory_id`, `current_revision`.

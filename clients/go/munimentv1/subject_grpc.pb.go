@@ -34,7 +34,8 @@ const (
 //
 // What a subject may ask for. Metadata and errors as for MemoryService.
 type SubjectServiceClient interface {
-	// Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`.
+	// Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`; not for a
+	// credential that is bound to an agent, because the decision holds for all of them.
 	//
 	// Errors: ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
 	SetConsent(ctx context.Context, in *SetConsentRequest, opts ...grpc.CallOption) (*SetConsentResponse, error)
@@ -124,7 +125,8 @@ func (c *subjectServiceClient) ImportMemories(ctx context.Context, in *ImportMem
 //
 // What a subject may ask for. Metadata and errors as for MemoryService.
 type SubjectServiceServer interface {
-	// Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`.
+	// Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`; not for a
+	// credential that is bound to an agent, because the decision holds for all of them.
 	//
 	// Errors: ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
 	SetConsent(context.Context, *SetConsentRequest) (*SetConsentResponse, error)

@@ -34,7 +34,8 @@ const (
 	WriteOutcome_WRITE_OUTCOME_UNSPECIFIED WriteOutcome = 0
 	// A new memory was stored and is ACTIVE.
 	WriteOutcome_WRITE_OUTCOME_CREATED WriteOutcome = 1
-	// The same statement was there already; it was reinforced and nothing new was stored.
+	// The same statement was there already, live or waiting for a reviewer (`memory.state` says which); it was
+	// reinforced and nothing new was stored.
 	WriteOutcome_WRITE_OUTCOME_REINFORCED WriteOutcome = 2
 	// A new memory was stored and is ACTIVE; the one that held the slot, or that Supersede named, is
 	// SUPERSEDED.
@@ -757,8 +758,12 @@ type WriteResult struct {
 	// Live memories of the scope near to this one, nearest first; at most 5. A hint: an empty list does
 	// not promise that there are none.
 	PossibleConflicts []*PossibleConflict `protobuf:"bytes,20,rep,name=possible_conflicts,json=possibleConflicts,proto3" json:"possible_conflicts,omitempty"`
+	// Whether live memories of the scope were left out of the search for near ones: because the scope has
+	// too many of them for a write of so many items, or because the item has no vector yet. Not set where the
+	// tenant switched the search off, and for a caller who is told of no near memories.
+	PossibleConflictsPartial bool `protobuf:"varint,21,opt,name=possible_conflicts_partial,json=possibleConflictsPartial,proto3" json:"possible_conflicts_partial,omitempty"`
 	// Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-	// outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
+	// outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
 	Rule string `protobuf:"bytes,30,opt,name=rule,proto3" json:"rule,omitempty"`
 	// One sentence for a person about that decision, without content; empty when `rule` is.
 	Explanation string `protobuf:"bytes,31,opt,name=explanation,proto3" json:"explanation,omitempty"`
@@ -833,6 +838,13 @@ func (x *WriteResult) GetPossibleConflicts() []*PossibleConflict {
 		return x.PossibleConflicts
 	}
 	return nil
+}
+
+func (x *WriteResult) GetPossibleConflictsPartial() bool {
+	if x != nil {
+		return x.PossibleConflictsPartial
+	}
+	return false
 }
 
 func (x *WriteResult) GetRule() string {
@@ -918,14 +930,15 @@ const file_muniment_v1_write_proto_rawDesc = "" +
 	" \x01(\x0e2\x15.muniment.v1.RelationR\brelation\x12\x1e\n" +
 	"\n" +
 	"confidence\x18\v \x01(\x01R\n" +
-	"confidence\"\xea\x03\n" +
+	"confidence\"\xa8\x04\n" +
 	"\vWriteResult\x12+\n" +
 	"\x06memory\x18\x01 \x01(\v2\x13.muniment.v1.MemoryR\x06memory\x123\n" +
 	"\aoutcome\x18\x02 \x01(\x0e2\x19.muniment.v1.WriteOutcomeR\aoutcome\x120\n" +
 	"\x14superseded_memory_id\x18\x03 \x01(\tR\x12supersededMemoryId\x12D\n" +
 	"\x0fembedding_state\x18\n" +
 	" \x01(\x0e2\x1b.muniment.v1.EmbeddingStateR\x0eembeddingState\x12L\n" +
-	"\x12possible_conflicts\x18\x14 \x03(\v2\x1d.muniment.v1.PossibleConflictR\x11possibleConflicts\x12\x12\n" +
+	"\x12possible_conflicts\x18\x14 \x03(\v2\x1d.muniment.v1.PossibleConflictR\x11possibleConflicts\x12<\n" +
+	"\x1apossible_conflicts_partial\x18\x15 \x01(\bR\x18possibleConflictsPartial\x12\x12\n" +
 	"\x04rule\x18\x1e \x01(\tR\x04rule\x12 \n" +
 	"\vexplanation\x18\x1f \x01(\tR\vexplanation\x124\n" +
 	"\bfindings\x18  \x03(\v2\x18.muniment.v1.GateFindingR\bfindings\x12G\n" +

@@ -100,6 +100,7 @@ def write_results(results: Iterable[WriteResult]) -> list[write_pb2.WriteResult]
             superseded_memory_id=str(one.superseded) if one.superseded else "",
             embedding_state=answers.number(one.embedding_state if one.memory else None),
             possible_conflicts=conflicts(one.conflicts),
+            possible_conflicts_partial=one.conflicts_partial,
             rule=one.rule or "",
             explanation=explanation(one.rule),
             findings=findings(one.findings),

@@ -210,7 +210,7 @@ async def apply(
         for one, gate in zip(items, judged, strict=True)
     ]
     await store_plan(work, services, change, plan, prepared, now, quiet=quiet, closing=next_doc is None)
-    results = _results(batch, key, plan, items, judged, decisions, also)
+    results = _results(batch, key, plan, items, judged, decisions, also, change.scope.live_count)
     for result in () if quiet else results:
         metrics().written(result.outcome.name.lower())
     if broken:
@@ -255,6 +255,7 @@ def _results(
     judged: Sequence[Screened],
     decisions: Sequence[Decision | None],
     also: Sequence[Sequence[Row]],
+    live_count: int,
 ) -> list[WriteResult]:
     written = [
         (place, one, decision)
@@ -271,7 +272,11 @@ def _results(
         stored,
         _not_live(plan, written),
     )
-    near = {place: found for (place, _, _), found in zip(written, conflicts, strict=True)}
+    left_out = batch.near.left_out([one for _, one, _ in written], bool(also), live_count)
+    near = {
+        place: (found, partial)
+        for (place, _, _), found, partial in zip(written, conflicts, left_out, strict=True)
+    }
     results = []
     for place, (one, gate, decision) in enumerate(zip(items, judged, decisions, strict=True)):
         if one is None or decision is None:
@@ -291,7 +296,8 @@ def _results(
                 rule=decision.rule,
                 findings=gate.findings,
                 factors=gate.factors,
-                conflicts=tuple(near[place]),
+                conflicts=tuple(near[place][0]),
+                conflicts_partial=near[place][1],
             )
         )
     return results

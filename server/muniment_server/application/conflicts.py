@@ -34,9 +34,9 @@ from .sealing import is_genuine, open_content
 from .services import Services
 from .viewing import may_name, shows, view_of
 
-MOST_SEARCHED = 10
+MOST_SEARCHED = 20
 """Items of one write whose neighbours are searched in the database; of larger ones only among each other."""
-MOST_COMPARED = 5_000
+MOST_COMPARED = 10_000
 """Vectors that one write compares: live memories of the scope times items searched. Above it, none."""
 
 Judged: TypeAlias = Mapping[tuple[str, UUID], Judgement]
@@ -104,6 +104,15 @@ class Near:
             for vector in (self._vector(one) for one in prepared)
             if vector is not None
         ]
+
+    def left_out(self, prepared: Sequence[Prepared], searched: bool, live_count: int) -> list[bool]:
+        """Per item whether live memories of the scope were not compared with it, where the caller may know.
+
+        searched: whether the `requests` were sent. live_count: of the scope before the write.
+        """
+        bounded = not searched or live_count > MOST_COMPARED // max(1, len(prepared))
+        known = self.most > 0 and self.told and live_count > 0
+        return [known and (bounded or self._vector(one) is None) for one in prepared]
 
     def _vector(self, one: Prepared) -> HalfVector | None:
         return next((each.vector for each in one.vector.made if each.model_no == self.live.model_no), None)

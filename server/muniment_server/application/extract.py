@@ -34,8 +34,18 @@ from muniment_server.telemetry.logs import describe_exception
 from muniment_server.telemetry.spans import ActiveSpan, span
 
 from .batch import Applied, Batch, apply, candidate_keys, gathered
-from .extract_claim import MOST_INGESTS, Abandoned, Changed, Claimed, Heard, Job, claim_due, read_turns
-from .ingest_body import IngestBody, Outcome, claimable, open_body
+from .extract_claim import (
+    MOST_INGESTS,
+    Abandoned,
+    Changed,
+    Claimed,
+    Heard,
+    Job,
+    body_in,
+    claim_due,
+    read_turns,
+)
+from .ingest_body import IngestBody, Outcome, claimable
 from .ingest_record import ingested_details
 from .scoping import EpochChanged, usable_scope
 from .sealing import ScopeChange
@@ -231,7 +241,7 @@ async def _still_ours(work: UnitOfWork, claimed: Claimed, found: frozenset[UUID]
     rows = await waiting_ingests(work, claimed.conversation.conversation_id, MOST_INGESTS)
     ours = {job.row.ingest_id for job in claimed.jobs}
     return {
-        row.ingest_id: open_body(claimed.key, row.ingest_id, row.body_ct)
+        row.ingest_id: body_in(claimed.key, claimed.conversation, row)
         for row in rows
         if row.ingest_id in ours
     }

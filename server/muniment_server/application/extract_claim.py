@@ -6,6 +6,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from muniment_server.crypto.scope_key import ScopeKey
+from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.errors import IntegrityViolation
 from muniment_server.domain.extraction.candidate import IngestState, Turn, TurnRole
 from muniment_server.domain.model import DEFAULT_TRUST, MemoryKind, MemoryState, Revision, Scope, TrustLevel
@@ -24,7 +25,7 @@ from muniment_server.storage.ingest import (
 from muniment_server.storage.memories import read_memories, read_scopes
 from muniment_server.telemetry.instruments import metrics
 
-from .ingest_body import IngestBody, PendingTurn, open_body, role_of
+from .ingest_body import IngestBody, PendingTurn, conversation_id, open_body, role_of
 from .scoping import read_label, reading_key
 from .sealing import is_genuine, open_content
 from .services import Services
@@ -98,6 +99,10 @@ async def _jobs(
     services: Services, work: UnitOfWork, conversation: Conversation
 ) -> list[tuple[Job, ScopeKey]]:
     """The first ingests that wait, as long as they have the same rights and extractor."""
+    tenant_key = await services.keys.tenant(work.tenant_id)
+    if not is_genuine_conversation(tenant_key, conversation):
+        await _refuse_all(services, work, conversation)
+        return []
     jobs: list[tuple[Job, ScopeKey]] = []
     room = services.ingest.turns
     for row in await waiting_ingests(work, conversation.conversation_id, MOST_INGESTS):
@@ -107,11 +112,9 @@ async def _jobs(
             await remove_ingests(work, conversation.scope_id, [conversation.conversation_id])
             return []
         try:
-            body = open_body(key, row.ingest_id, row.body_ct)
+            body = body_in(key, conversation, row)
         except IntegrityViolation:
-            metrics().integrity_violation(1)
-            _log.error("ingest %s is not what the service recorded; nothing is made of it", row.ingest_id)
-            await update_ingest(work, row.ingest_id, IngestState.FAILED, row.body_ct, services.clock())
+            await _refuse(services, work, row)
             continue
         if jobs and not (
             body.extractor is jobs[0][0].body.extractor
@@ -125,6 +128,35 @@ async def _jobs(
         if room <= 0:
             break
     return jobs
+
+
+def is_genuine_conversation(key: TenantKey, conversation: Conversation) -> bool:
+    """Whether scope, agent and session are those that the id was made of."""
+    made = conversation_id(key, conversation.scope_id, conversation.agent, conversation.session)
+    return made == conversation.conversation_id
+
+
+def body_in(key: ScopeKey, conversation: Conversation, row: IngestRow) -> IngestBody:
+    """What an ingest of a conversation holds. Raises IntegrityViolation for one that the service did not write,
+    or wrote for a conversation with another agent."""
+    body = open_body(key, row.ingest_id, row.body_ct)
+    if body.agent != conversation.agent:
+        raise IntegrityViolation()
+    return body
+
+
+async def _refuse(services: Services, work: UnitOfWork, row: IngestRow) -> None:
+    """Queue that nothing is made of an ingest that is not what the service recorded."""
+    metrics().integrity_violation(1)
+    _log.error("ingest %s is not what the service recorded; nothing is made of it", row.ingest_id)
+    await update_ingest(work, row.ingest_id, IngestState.FAILED, row.body_ct, services.clock())
+
+
+async def _refuse_all(services: Services, work: UnitOfWork, conversation: Conversation) -> None:
+    """Whose word the turns are, and who may see what is made of them, is not known any more."""
+    while rows := await waiting_ingests(work, conversation.conversation_id, MOST_INGESTS):
+        for row in rows:
+            await _refuse(services, work, row)
 
 
 async def read_turns(services: Services, tenant_id: UUID, claimed: Claimed) -> Heard:
@@ -184,6 +216,7 @@ def _usable(key: ScopeKey, tenant_id: UUID, conversation: Conversation, revision
         and revision.turn_number is not None
         and revision.scope_id == conversation.scope_id
         and revision.origin_session == conversation.session
+        and revision.agent == conversation.agent
         and is_genuine(key, tenant_id, revision)
     )
 

@@ -18,6 +18,10 @@ class AdministrativeAct(IntEnum):
     MASTER_KEY_RETIRED = 5
     SETTING_CHANGED = 6
     VIEW_CHANGED = 7
+    EMBEDDING_CHANGE_STARTED = 8
+    EMBEDDING_CHANGE_RELEASED = 9
+    EMBEDDING_CHANGE_ABORTED = 10
+    EMBEDDING_SWITCHED = 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,6 @@ class Administered:
     master_key_id: str = ""
     setting: str = ""
     value: str = ""
-    """As JSON; empty: back to the default, or no bounds any more."""
+    """As JSON; empty: back to the default, or no bounds any more. Of a change of the model, both models."""
     policy_revision: int = 0
     policy_digest: bytes = b""

@@ -21,3 +21,5 @@ class WriteResult:
     findings: tuple[Finding, ...] = ()
     factors: tuple[Factor, ...] = ()
     conflicts: tuple[PossibleConflict, ...] = ()
+    conflicts_partial: bool = False
+    """Whether live memories were left out of the search for near ones."""

@@ -78,6 +78,10 @@ class AdministrativeAct(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED: _ClassVar[AdministrativeAct]
     ADMINISTRATIVE_ACT_SETTING_CHANGED: _ClassVar[AdministrativeAct]
     ADMINISTRATIVE_ACT_VIEW_CHANGED: _ClassVar[AdministrativeAct]
+    ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_STARTED: _ClassVar[AdministrativeAct]
+    ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_RELEASED: _ClassVar[AdministrativeAct]
+    ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_ABORTED: _ClassVar[AdministrativeAct]
+    ADMINISTRATIVE_ACT_EMBEDDING_SWITCHED: _ClassVar[AdministrativeAct]
 AUDIT_ACTION_UNSPECIFIED: AuditAction
 AUDIT_ACTION_WRITE: AuditAction
 AUDIT_ACTION_SUPERSEDE: AuditAction
@@ -123,6 +127,10 @@ ADMINISTRATIVE_ACT_MASTER_KEY_REWRAPPED: AdministrativeAct
 ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED: AdministrativeAct
 ADMINISTRATIVE_ACT_SETTING_CHANGED: AdministrativeAct
 ADMINISTRATIVE_ACT_VIEW_CHANGED: AdministrativeAct
+ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_STARTED: AdministrativeAct
+ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_RELEASED: AdministrativeAct
+ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_ABORTED: AdministrativeAct
+ADMINISTRATIVE_ACT_EMBEDDING_SWITCHED: AdministrativeAct
 
 class Actor(_message.Message):
     __slots__ = ("kind", "principal", "agent", "client")

@@ -44,8 +44,8 @@ class MemoryServiceStub:
 
     Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     same id with the same payload returns the response of the first call and does nothing else; with
-    another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
-    ids belong to one tenant. Set one on every such call, and repeat with the same one after
+    another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
+    (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
     UNAVAILABLE or DEADLINE_EXCEEDED.
 
     Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
@@ -193,8 +193,8 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
 
     Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     same id with the same payload returns the response of the first call and does nothing else; with
-    another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
-    ids belong to one tenant. Set one on every such call, and repeat with the same one after
+    another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
+    (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
     UNAVAILABLE or DEADLINE_EXCEEDED.
 
     Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
@@ -338,8 +338,8 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
 
     Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     same id with the same payload returns the response of the first call and does nothing else; with
-    another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
-    ids belong to one tenant. Set one on every such call, and repeat with the same one after
+    another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
+    (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
     UNAVAILABLE or DEADLINE_EXCEEDED.
 
     Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC

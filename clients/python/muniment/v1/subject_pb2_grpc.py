@@ -67,7 +67,8 @@ class SubjectServiceServicer(object):
     """
 
     def SetConsent(self, request, context):
-        """Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`.
+        """Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`; not for a
+        credential that is bound to an agent, because the decision holds for all of them.
 
         Errors: ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
         """

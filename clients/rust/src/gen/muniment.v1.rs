@@ -655,7 +655,7 @@ pub struct MemoriesTarget {
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ScopeTarget {
     /// The subject or space. Must not be narrowed to an agent or a session; everything in it is erased,
-    /// narrowed or not.
+    /// narrowed or not. Not for a credential that is bound to an agent (PERMISSION_DENIED).
     #[prost(message, optional, tag = "1")]
     pub scope: ::core::option::Option<Scope>,
 }
@@ -1087,7 +1087,8 @@ pub enum ErrorReason {
     /// `google.rpc.ResourceInfo`. Metadata: `request_id`.
     WriteNotFound = 24,
     /// ALREADY_EXISTS. The request id was used within the last 72 hours for a request with another
-    /// payload or of another method. Metadata: `request_id`.
+    /// payload or of another method, or by a credential with other rights (bindings, permissions, source
+    /// types, highest trust). Metadata: `request_id`.
     RequestIdPayloadMismatch = 30,
     /// ABORTED. The etag is not that of the current revision: somebody changed the memory. Read it again
     /// and decide again. Metadata: `memory_id`, `current_revision`.
@@ -1448,8 +1449,13 @@ pub struct WriteResult {
     /// not promise that there are none.
     #[prost(message, repeated, tag = "20")]
     pub possible_conflicts: ::prost::alloc::vec::Vec<PossibleConflict>,
+    /// Whether live memories of the scope were left out of the search for near ones: because the scope has
+    /// too many of them for a write of so many items, or because the item has no vector yet. Not set where the
+    /// tenant switched the search off, and for a caller who is told of no near memories.
+    #[prost(bool, tag = "21")]
+    pub possible_conflicts_partial: bool,
     /// Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-    /// outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
+    /// outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
     #[prost(string, tag = "30")]
     pub rule: ::prost::alloc::string::String,
     /// One sentence for a person about that decision, without content; empty when `rule` is.
@@ -1470,7 +1476,8 @@ pub enum WriteOutcome {
     Unspecified = 0,
     /// A new memory was stored and is ACTIVE.
     Created = 1,
-    /// The same statement was there already; it was reinforced and nothing new was stored.
+    /// The same statement was there already, live or waiting for a reviewer (`memory.state` says which); it was
+    /// reinforced and nothing new was stored.
     Reinforced = 2,
     /// A new memory was stored and is ACTIVE; the one that held the slot, or that Supersede named, is
     /// SUPERSEDED.
@@ -3004,7 +3011,8 @@ pub mod subject_service_client {
             self.inner = self.inner.max_encoding_message_size(limit);
             self
         }
-        /// Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`.
+        /// Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`; not for a
+        /// credential that is bound to an agent, because the decision holds for all of them.
         ///
         /// Errors: ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
         pub async fn set_consent(
@@ -3418,7 +3426,8 @@ pub struct Administered {
     #[prost(string, tag = "11")]
     pub setting: ::prost::alloc::string::String,
     /// The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
-    /// Empty: back to the default, or no bounds any more.
+    /// Empty: back to the default, or no bounds any more. For a change of the embedding model: the names of
+    /// the one before and the one after, as `{"from": "...", "to": "..."}`.
     #[prost(string, tag = "12")]
     pub value: ::prost::alloc::string::String,
     /// Number of this state of the tenant's settings and views, counting from 1. 0 for other acts.
@@ -4105,6 +4114,14 @@ pub enum AdministrativeAct {
     SettingChanged = 6,
     /// Changed what an agent may see, or took the bounds away.
     ViewChanged = 7,
+    /// Began a change of the embedding model, or making again what is missing of the one in use.
+    EmbeddingChangeStarted = 8,
+    /// Let a change of the embedding model switch as soon as every memory has been seen.
+    EmbeddingChangeReleased = 9,
+    /// Ended a change of the embedding model before it was switched.
+    EmbeddingChangeAborted = 10,
+    /// Another embedding model is in use. The service did that, after an operator's STARTED.
+    EmbeddingSwitched = 11,
 }
 impl AdministrativeAct {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -4121,6 +4138,12 @@ impl AdministrativeAct {
             Self::MasterKeyRetired => "ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED",
             Self::SettingChanged => "ADMINISTRATIVE_ACT_SETTING_CHANGED",
             Self::ViewChanged => "ADMINISTRATIVE_ACT_VIEW_CHANGED",
+            Self::EmbeddingChangeStarted => "ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_STARTED",
+            Self::EmbeddingChangeReleased => {
+                "ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_RELEASED"
+            }
+            Self::EmbeddingChangeAborted => "ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_ABORTED",
+            Self::EmbeddingSwitched => "ADMINISTRATIVE_ACT_EMBEDDING_SWITCHED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -4134,6 +4157,16 @@ impl AdministrativeAct {
             "ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED" => Some(Self::MasterKeyRetired),
             "ADMINISTRATIVE_ACT_SETTING_CHANGED" => Some(Self::SettingChanged),
             "ADMINISTRATIVE_ACT_VIEW_CHANGED" => Some(Self::ViewChanged),
+            "ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_STARTED" => {
+                Some(Self::EmbeddingChangeStarted)
+            }
+            "ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_RELEASED" => {
+                Some(Self::EmbeddingChangeReleased)
+            }
+            "ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_ABORTED" => {
+                Some(Self::EmbeddingChangeAborted)
+            }
+            "ADMINISTRATIVE_ACT_EMBEDDING_SWITCHED" => Some(Self::EmbeddingSwitched),
             _ => None,
         }
     }
@@ -4833,8 +4866,8 @@ pub mod memory_service_client {
     ///
     /// Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     /// same id with the same payload returns the response of the first call and does nothing else; with
-    /// another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
-    /// ids belong to one tenant. Set one on every such call, and repeat with the same one after
+    /// another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
+    /// (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
     /// UNAVAILABLE or DEADLINE_EXCEEDED.
     ///
     /// Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC

@@ -43,8 +43,8 @@ class MemoryServiceStub(object):
 
     Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     same id with the same payload returns the response of the first call and does nothing else; with
-    another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
-    ids belong to one tenant. Set one on every such call, and repeat with the same one after
+    another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
+    (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
     UNAVAILABLE or DEADLINE_EXCEEDED.
 
     Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
@@ -156,8 +156,8 @@ class MemoryServiceServicer(object):
 
     Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     same id with the same payload returns the response of the first call and does nothing else; with
-    another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
-    ids belong to one tenant. Set one on every such call, and repeat with the same one after
+    another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
+    (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
     UNAVAILABLE or DEADLINE_EXCEEDED.
 
     Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
@@ -445,8 +445,8 @@ class MemoryService(object):
 
     Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     same id with the same payload returns the response of the first call and does nothing else; with
-    another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
-    ids belong to one tenant. Set one on every such call, and repeat with the same one after
+    another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
+    (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
     UNAVAILABLE or DEADLINE_EXCEEDED.
 
     Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC

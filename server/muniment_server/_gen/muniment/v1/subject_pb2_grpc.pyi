@@ -34,7 +34,8 @@ class SubjectServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> SubjectServiceAsyncStub: ...
     SetConsent: _grpc.UnaryUnaryMultiCallable[_subject_pb2.SetConsentRequest, _subject_pb2.SetConsentResponse]
-    """Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`.
+    """Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`; not for a
+    credential that is bound to an agent, because the decision holds for all of them.
 
     Errors: ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
     """
@@ -58,7 +59,8 @@ class SubjectServiceAsyncStub(SubjectServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     SetConsent: _aio.UnaryUnaryMultiCallable[_subject_pb2.SetConsentRequest, _subject_pb2.SetConsentResponse]  # type: ignore[assignment]
-    """Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`.
+    """Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`; not for a
+    credential that is bound to an agent, because the decision holds for all of them.
 
     Errors: ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
     """
@@ -85,7 +87,8 @@ class SubjectServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _subject_pb2.SetConsentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_subject_pb2.SetConsentResponse, _abc.Awaitable[_subject_pb2.SetConsentResponse]]:
-        """Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`.
+        """Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`; not for a
+        credential that is bound to an agent, because the decision holds for all of them.
 
         Errors: ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
         """

@@ -158,12 +158,13 @@ class PossibleConflict(_message.Message):
     def __init__(self, memory_id: _Optional[str] = ..., similarity: _Optional[float] = ..., differences: _Optional[_Iterable[_Union[Difference, str]]] = ..., relation: _Optional[_Union[Relation, str]] = ..., confidence: _Optional[float] = ...) -> None: ...
 
 class WriteResult(_message.Message):
-    __slots__ = ("memory", "outcome", "superseded_memory_id", "embedding_state", "possible_conflicts", "rule", "explanation", "findings", "importance_factors")
+    __slots__ = ("memory", "outcome", "superseded_memory_id", "embedding_state", "possible_conflicts", "possible_conflicts_partial", "rule", "explanation", "findings", "importance_factors")
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     SUPERSEDED_MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     EMBEDDING_STATE_FIELD_NUMBER: _ClassVar[int]
     POSSIBLE_CONFLICTS_FIELD_NUMBER: _ClassVar[int]
+    POSSIBLE_CONFLICTS_PARTIAL_FIELD_NUMBER: _ClassVar[int]
     RULE_FIELD_NUMBER: _ClassVar[int]
     EXPLANATION_FIELD_NUMBER: _ClassVar[int]
     FINDINGS_FIELD_NUMBER: _ClassVar[int]
@@ -173,8 +174,9 @@ class WriteResult(_message.Message):
     superseded_memory_id: str
     embedding_state: _memory_pb2.EmbeddingState
     possible_conflicts: _containers.RepeatedCompositeFieldContainer[PossibleConflict]
+    possible_conflicts_partial: bool
     rule: str
     explanation: str
     findings: _containers.RepeatedCompositeFieldContainer[GateFinding]
     importance_factors: _containers.RepeatedCompositeFieldContainer[ScoreFactor]
-    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., outcome: _Optional[_Union[WriteOutcome, str]] = ..., superseded_memory_id: _Optional[str] = ..., embedding_state: _Optional[_Union[_memory_pb2.EmbeddingState, str]] = ..., possible_conflicts: _Optional[_Iterable[_Union[PossibleConflict, _Mapping]]] = ..., rule: _Optional[str] = ..., explanation: _Optional[str] = ..., findings: _Optional[_Iterable[_Union[GateFinding, _Mapping]]] = ..., importance_factors: _Optional[_Iterable[_Union[ScoreFactor, _Mapping]]] = ...) -> None: ...
+    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., outcome: _Optional[_Union[WriteOutcome, str]] = ..., superseded_memory_id: _Optional[str] = ..., embedding_state: _Optional[_Union[_memory_pb2.EmbeddingState, str]] = ..., possible_conflicts: _Optional[_Iterable[_Union[PossibleConflict, _Mapping]]] = ..., possible_conflicts_partial: bool = ..., rule: _Optional[str] = ..., explanation: _Optional[str] = ..., findings: _Optional[_Iterable[_Union[GateFinding, _Mapping]]] = ..., importance_factors: _Optional[_Iterable[_Union[ScoreFactor, _Mapping]]] = ...) -> None: ...

@@ -51,7 +51,7 @@ export const MemoriesTargetSchema: GenMessage<MemoriesTarget> = /*@__PURE__*/
 export type ScopeTarget = Message<"muniment.v1.ScopeTarget"> & {
   /**
    * The subject or space. Must not be narrowed to an agent or a session; everything in it is erased,
-   * narrowed or not.
+   * narrowed or not. Not for a credential that is bound to an agent (PERMISSION_DENIED).
    *
    * @generated from field: muniment.v1.Scope scope = 1;
    */

@@ -191,7 +191,8 @@ export enum ErrorReason {
 
   /**
    * ALREADY_EXISTS. The request id was used within the last 72 hours for a request with another
-   * payload or of another method. Metadata: `request_id`.
+   * payload or of another method, or by a credential with other rights (bindings, permissions, source
+   * types, highest trust). Metadata: `request_id`.
    *
    * @generated from enum value: ERROR_REASON_REQUEST_ID_PAYLOAD_MISMATCH = 30;
    */

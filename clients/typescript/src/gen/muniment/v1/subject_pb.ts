@@ -599,7 +599,8 @@ export const ConsentLevelSchema: GenEnum<ConsentLevel> = /*@__PURE__*/
  */
 export const SubjectService: GenService<{
   /**
-   * Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`.
+   * Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`; not for a
+   * credential that is bound to an agent, because the decision holds for all of them.
    *
    * Errors: ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
    *

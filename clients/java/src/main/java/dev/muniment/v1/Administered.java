@@ -541,7 +541,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
-   * Empty: back to the default, or no bounds any more.
+   * Empty: back to the default, or no bounds any more. For a change of the embedding model: the names of
+   * the one before and the one after, as `{"from": "...", "to": "..."}`.
    * </pre>
    *
    * <code>string value = 12 [json_name = "value"];</code>
@@ -563,7 +564,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
-   * Empty: back to the default, or no bounds any more.
+   * Empty: back to the default, or no bounds any more. For a change of the embedding model: the names of
+   * the one before and the one after, as `{"from": "...", "to": "..."}`.
    * </pre>
    *
    * <code>string value = 12 [json_name = "value"];</code>
@@ -2432,7 +2434,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
-     * Empty: back to the default, or no bounds any more.
+     * Empty: back to the default, or no bounds any more. For a change of the embedding model: the names of
+     * the one before and the one after, as `{"from": "...", "to": "..."}`.
      * </pre>
      *
      * <code>string value = 12 [json_name = "value"];</code>
@@ -2453,7 +2456,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
-     * Empty: back to the default, or no bounds any more.
+     * Empty: back to the default, or no bounds any more. For a change of the embedding model: the names of
+     * the one before and the one after, as `{"from": "...", "to": "..."}`.
      * </pre>
      *
      * <code>string value = 12 [json_name = "value"];</code>
@@ -2475,7 +2479,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
-     * Empty: back to the default, or no bounds any more.
+     * Empty: back to the default, or no bounds any more. For a change of the embedding model: the names of
+     * the one before and the one after, as `{"from": "...", "to": "..."}`.
      * </pre>
      *
      * <code>string value = 12 [json_name = "value"];</code>
@@ -2493,7 +2498,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
-     * Empty: back to the default, or no bounds any more.
+     * Empty: back to the default, or no bounds any more. For a change of the embedding model: the names of
+     * the one before and the one after, as `{"from": "...", "to": "..."}`.
      * </pre>
      *
      * <code>string value = 12 [json_name = "value"];</code>
@@ -2508,7 +2514,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
-     * Empty: back to the default, or no bounds any more.
+     * Empty: back to the default, or no bounds any more. For a change of the embedding model: the names of
+     * the one before and the one after, as `{"from": "...", "to": "..."}`.
      * </pre>
      *
      * <code>string value = 12 [json_name = "value"];</code>

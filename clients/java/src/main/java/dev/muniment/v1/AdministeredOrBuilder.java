@@ -280,7 +280,8 @@ public interface AdministeredOrBuilder extends
   /**
    * <pre>
    * The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
-   * Empty: back to the default, or no bounds any more.
+   * Empty: back to the default, or no bounds any more. For a change of the embedding model: the names of
+   * the one before and the one after, as `{"from": "...", "to": "..."}`.
    * </pre>
    *
    * <code>string value = 12 [json_name = "value"];</code>
@@ -290,7 +291,8 @@ public interface AdministeredOrBuilder extends
   /**
    * <pre>
    * The new value of the setting or the new view, as JSON; the names of spaces are left out of a view.
-   * Empty: back to the default, or no bounds any more.
+   * Empty: back to the default, or no bounds any more. For a change of the embedding model: the names of
+   * the one before and the one after, as `{"from": "...", "to": "..."}`.
    * </pre>
    *
    * <code>string value = 12 [json_name = "value"];</code>

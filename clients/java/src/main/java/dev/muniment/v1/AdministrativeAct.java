@@ -79,6 +79,38 @@ public enum AdministrativeAct
    * <code>ADMINISTRATIVE_ACT_VIEW_CHANGED = 7;</code>
    */
   ADMINISTRATIVE_ACT_VIEW_CHANGED(7),
+  /**
+   * <pre>
+   * Began a change of the embedding model, or making again what is missing of the one in use.
+   * </pre>
+   *
+   * <code>ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_STARTED = 8;</code>
+   */
+  ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_STARTED(8),
+  /**
+   * <pre>
+   * Let a change of the embedding model switch as soon as every memory has been seen.
+   * </pre>
+   *
+   * <code>ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_RELEASED = 9;</code>
+   */
+  ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_RELEASED(9),
+  /**
+   * <pre>
+   * Ended a change of the embedding model before it was switched.
+   * </pre>
+   *
+   * <code>ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_ABORTED = 10;</code>
+   */
+  ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_ABORTED(10),
+  /**
+   * <pre>
+   * Another embedding model is in use. The service did that, after an operator's STARTED.
+   * </pre>
+   *
+   * <code>ADMINISTRATIVE_ACT_EMBEDDING_SWITCHED = 11;</code>
+   */
+  ADMINISTRATIVE_ACT_EMBEDDING_SWITCHED(11),
   UNRECOGNIZED(-1),
   ;
 
@@ -155,6 +187,38 @@ public enum AdministrativeAct
    * <code>ADMINISTRATIVE_ACT_VIEW_CHANGED = 7;</code>
    */
   public static final int ADMINISTRATIVE_ACT_VIEW_CHANGED_VALUE = 7;
+  /**
+   * <pre>
+   * Began a change of the embedding model, or making again what is missing of the one in use.
+   * </pre>
+   *
+   * <code>ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_STARTED = 8;</code>
+   */
+  public static final int ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_STARTED_VALUE = 8;
+  /**
+   * <pre>
+   * Let a change of the embedding model switch as soon as every memory has been seen.
+   * </pre>
+   *
+   * <code>ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_RELEASED = 9;</code>
+   */
+  public static final int ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_RELEASED_VALUE = 9;
+  /**
+   * <pre>
+   * Ended a change of the embedding model before it was switched.
+   * </pre>
+   *
+   * <code>ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_ABORTED = 10;</code>
+   */
+  public static final int ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_ABORTED_VALUE = 10;
+  /**
+   * <pre>
+   * Another embedding model is in use. The service did that, after an operator's STARTED.
+   * </pre>
+   *
+   * <code>ADMINISTRATIVE_ACT_EMBEDDING_SWITCHED = 11;</code>
+   */
+  public static final int ADMINISTRATIVE_ACT_EMBEDDING_SWITCHED_VALUE = 11;
 
 
   public final int getNumber() {
@@ -189,6 +253,10 @@ public enum AdministrativeAct
       case 5: return ADMINISTRATIVE_ACT_MASTER_KEY_RETIRED;
       case 6: return ADMINISTRATIVE_ACT_SETTING_CHANGED;
       case 7: return ADMINISTRATIVE_ACT_VIEW_CHANGED;
+      case 8: return ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_STARTED;
+      case 9: return ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_RELEASED;
+      case 10: return ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_ABORTED;
+      case 11: return ADMINISTRATIVE_ACT_EMBEDDING_SWITCHED;
       default: return null;
     }
   }

@@ -437,7 +437,7 @@ public final class AuditProto {
       "CTOR_KIND_OPERATOR\020\004*t\n\nUseOutcome\022\033\n\027US" +
       "E_OUTCOME_UNSPECIFIED\020\000\022\027\n\023USE_OUTCOME_H" +
       "ELPFUL\020\001\022\027\n\023USE_OUTCOME_NEUTRAL\020\002\022\027\n\023USE" +
-      "_OUTCOME_HARMFUL\020\003*\323\002\n\021AdministrativeAct" +
+      "_OUTCOME_HARMFUL\020\003*\222\004\n\021AdministrativeAct" +
       "\022\"\n\036ADMINISTRATIVE_ACT_UNSPECIFIED\020\000\022%\n!" +
       "ADMINISTRATIVE_ACT_TENANT_CREATED\020\001\022&\n\"A" +
       "DMINISTRATIVE_ACT_API_KEY_CREATED\020\002\022&\n\"A" +
@@ -446,14 +446,19 @@ public final class AuditProto {
       "\022)\n%ADMINISTRATIVE_ACT_MASTER_KEY_RETIRE" +
       "D\020\005\022&\n\"ADMINISTRATIVE_ACT_SETTING_CHANGE" +
       "D\020\006\022#\n\037ADMINISTRATIVE_ACT_VIEW_CHANGED\020\007" +
-      "2\270\001\n\014AuditService\022O\n\tGetRecall\022\035.munimen" +
-      "t.v1.GetRecallRequest\032\036.muniment.v1.GetR" +
-      "ecallResponse\"\003\220\002\001\022W\n\013ExportAudit\022\037.muni" +
-      "ment.v1.ExportAuditRequest\032 .muniment.v1" +
-      ".ExportAuditResponse\"\003\220\002\0010\001Bj\n\017dev.munim" +
-      "ent.v1B\nAuditProtoP\001\242\002\003MXX\252\002\013Muniment.V1" +
-      "\312\002\013Muniment\\V1\342\002\027Muniment\\V1\\GPBMetadata" +
-      "\352\002\014Muniment::V1b\006proto3"
+      "\022/\n+ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_" +
+      "STARTED\020\010\0220\n,ADMINISTRATIVE_ACT_EMBEDDIN" +
+      "G_CHANGE_RELEASED\020\t\022/\n+ADMINISTRATIVE_AC" +
+      "T_EMBEDDING_CHANGE_ABORTED\020\n\022)\n%ADMINIST" +
+      "RATIVE_ACT_EMBEDDING_SWITCHED\020\0132\270\001\n\014Audi" +
+      "tService\022O\n\tGetRecall\022\035.muniment.v1.GetR" +
+      "ecallRequest\032\036.muniment.v1.GetRecallResp" +
+      "onse\"\003\220\002\001\022W\n\013ExportAudit\022\037.muniment.v1.E" +
+      "xportAuditRequest\032 .muniment.v1.ExportAu" +
+      "ditResponse\"\003\220\002\0010\001Bj\n\017dev.muniment.v1B\nA" +
+      "uditProtoP\001\242\002\003MXX\252\002\013Muniment.V1\312\002\013Munime" +
+      "nt\\V1\342\002\027Muniment\\V1\\GPBMetadata\352\002\014Munime" +
+      "nt::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,

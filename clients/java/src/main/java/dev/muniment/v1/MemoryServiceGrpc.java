@@ -15,8 +15,8 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
  * of an id. What belongs to another tenant is answered like what never existed.
  * Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
  * same id with the same payload returns the response of the first call and does nothing else; with
- * another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
- * ids belong to one tenant. Set one on every such call, and repeat with the same one after
+ * another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
+ * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
  * UNAVAILABLE or DEADLINE_EXCEEDED.
  * Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
  * client with default settings can receive every one.
@@ -578,8 +578,8 @@ public final class MemoryServiceGrpc {
    * of an id. What belongs to another tenant is answered like what never existed.
    * Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
    * same id with the same payload returns the response of the first call and does nothing else; with
-   * another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
-   * ids belong to one tenant. Set one on every such call, and repeat with the same one after
+   * another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
+   * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
    * UNAVAILABLE or DEADLINE_EXCEEDED.
    * Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
    * client with default settings can receive every one.
@@ -807,8 +807,8 @@ public final class MemoryServiceGrpc {
    * of an id. What belongs to another tenant is answered like what never existed.
    * Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
    * same id with the same payload returns the response of the first call and does nothing else; with
-   * another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
-   * ids belong to one tenant. Set one on every such call, and repeat with the same one after
+   * another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
+   * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
    * UNAVAILABLE or DEADLINE_EXCEEDED.
    * Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
    * client with default settings can receive every one.
@@ -841,8 +841,8 @@ public final class MemoryServiceGrpc {
    * of an id. What belongs to another tenant is answered like what never existed.
    * Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
    * same id with the same payload returns the response of the first call and does nothing else; with
-   * another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
-   * ids belong to one tenant. Set one on every such call, and repeat with the same one after
+   * another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
+   * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
    * UNAVAILABLE or DEADLINE_EXCEEDED.
    * Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
    * client with default settings can receive every one.
@@ -1096,8 +1096,8 @@ public final class MemoryServiceGrpc {
    * of an id. What belongs to another tenant is answered like what never existed.
    * Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
    * same id with the same payload returns the response of the first call and does nothing else; with
-   * another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
-   * ids belong to one tenant. Set one on every such call, and repeat with the same one after
+   * another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
+   * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
    * UNAVAILABLE or DEADLINE_EXCEEDED.
    * Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
    * client with default settings can receive every one.
@@ -1338,8 +1338,8 @@ public final class MemoryServiceGrpc {
    * of an id. What belongs to another tenant is answered like what never existed.
    * Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
    * same id with the same payload returns the response of the first call and does nothing else; with
-   * another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
-   * ids belong to one tenant. Set one on every such call, and repeat with the same one after
+   * another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
+   * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
    * UNAVAILABLE or DEADLINE_EXCEEDED.
    * Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
    * client with default settings can receive every one.
@@ -1565,8 +1565,8 @@ public final class MemoryServiceGrpc {
    * of an id. What belongs to another tenant is answered like what never existed.
    * Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
    * same id with the same payload returns the response of the first call and does nothing else; with
-   * another payload, or for another method, it is ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH). Request
-   * ids belong to one tenant. Set one on every such call, and repeat with the same one after
+   * another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
+   * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
    * UNAVAILABLE or DEADLINE_EXCEEDED.
    * Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
    * client with default settings can receive every one.

@@ -54,7 +54,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The subject or space. Must not be narrowed to an agent or a session; everything in it is erased,
-   * narrowed or not.
+   * narrowed or not. Not for a credential that is bound to an agent (PERMISSION_DENIED).
    * </pre>
    *
    * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -67,7 +67,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The subject or space. Must not be narrowed to an agent or a session; everything in it is erased,
-   * narrowed or not.
+   * narrowed or not. Not for a credential that is bound to an agent (PERMISSION_DENIED).
    * </pre>
    *
    * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -80,7 +80,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The subject or space. Must not be narrowed to an agent or a session; everything in it is erased,
-   * narrowed or not.
+   * narrowed or not. Not for a credential that is bound to an agent (PERMISSION_DENIED).
    * </pre>
    *
    * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -416,7 +416,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The subject or space. Must not be narrowed to an agent or a session; everything in it is erased,
-     * narrowed or not.
+     * narrowed or not. Not for a credential that is bound to an agent (PERMISSION_DENIED).
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -428,7 +428,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The subject or space. Must not be narrowed to an agent or a session; everything in it is erased,
-     * narrowed or not.
+     * narrowed or not. Not for a credential that is bound to an agent (PERMISSION_DENIED).
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -444,7 +444,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The subject or space. Must not be narrowed to an agent or a session; everything in it is erased,
-     * narrowed or not.
+     * narrowed or not. Not for a credential that is bound to an agent (PERMISSION_DENIED).
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -465,7 +465,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The subject or space. Must not be narrowed to an agent or a session; everything in it is erased,
-     * narrowed or not.
+     * narrowed or not. Not for a credential that is bound to an agent (PERMISSION_DENIED).
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -484,7 +484,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The subject or space. Must not be narrowed to an agent or a session; everything in it is erased,
-     * narrowed or not.
+     * narrowed or not. Not for a credential that is bound to an agent (PERMISSION_DENIED).
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -510,7 +510,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The subject or space. Must not be narrowed to an agent or a session; everything in it is erased,
-     * narrowed or not.
+     * narrowed or not. Not for a credential that is bound to an agent (PERMISSION_DENIED).
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -528,7 +528,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The subject or space. Must not be narrowed to an agent or a session; everything in it is erased,
-     * narrowed or not.
+     * narrowed or not. Not for a credential that is bound to an agent (PERMISSION_DENIED).
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -541,7 +541,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The subject or space. Must not be narrowed to an agent or a session; everything in it is erased,
-     * narrowed or not.
+     * narrowed or not. Not for a credential that is bound to an agent (PERMISSION_DENIED).
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -557,7 +557,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The subject or space. Must not be narrowed to an agent or a session; everything in it is erased,
-     * narrowed or not.
+     * narrowed or not. Not for a credential that is bound to an agent (PERMISSION_DENIED).
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>

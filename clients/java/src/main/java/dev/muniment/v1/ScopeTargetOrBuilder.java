@@ -13,7 +13,7 @@ public interface ScopeTargetOrBuilder extends
   /**
    * <pre>
    * The subject or space. Must not be narrowed to an agent or a session; everything in it is erased,
-   * narrowed or not.
+   * narrowed or not. Not for a credential that is bound to an agent (PERMISSION_DENIED).
    * </pre>
    *
    * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -23,7 +23,7 @@ public interface ScopeTargetOrBuilder extends
   /**
    * <pre>
    * The subject or space. Must not be narrowed to an agent or a session; everything in it is erased,
-   * narrowed or not.
+   * narrowed or not. Not for a credential that is bound to an agent (PERMISSION_DENIED).
    * </pre>
    *
    * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -33,7 +33,7 @@ public interface ScopeTargetOrBuilder extends
   /**
    * <pre>
    * The subject or space. Must not be narrowed to an agent or a session; everything in it is erased,
-   * narrowed or not.
+   * narrowed or not. Not for a credential that is bound to an agent (PERMISSION_DENIED).
    * </pre>
    *
    * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>

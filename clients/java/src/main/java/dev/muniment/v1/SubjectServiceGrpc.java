@@ -241,7 +241,8 @@ public final class SubjectServiceGrpc {
 
     /**
      * <pre>
-     * Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`.
+     * Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`; not for a
+     * credential that is bound to an agent, because the decision holds for all of them.
      * Errors: ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
      * </pre>
      */
@@ -328,7 +329,8 @@ public final class SubjectServiceGrpc {
 
     /**
      * <pre>
-     * Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`.
+     * Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`; not for a
+     * credential that is bound to an agent, because the decision holds for all of them.
      * Errors: ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
      * </pre>
      */
@@ -406,7 +408,8 @@ public final class SubjectServiceGrpc {
 
     /**
      * <pre>
-     * Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`.
+     * Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`; not for a
+     * credential that is bound to an agent, because the decision holds for all of them.
      * Errors: ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
      * </pre>
      */
@@ -481,7 +484,8 @@ public final class SubjectServiceGrpc {
 
     /**
      * <pre>
-     * Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`.
+     * Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`; not for a
+     * credential that is bound to an agent, because the decision holds for all of them.
      * Errors: ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
      * </pre>
      */
@@ -555,7 +559,8 @@ public final class SubjectServiceGrpc {
 
     /**
      * <pre>
-     * Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`.
+     * Changes what may be remembered; it holds at once, everywhere. Permission: `erase` or `admin`; not for a
+     * credential that is bound to an agent, because the decision holds for all of them.
      * Errors: ABORTED (TRANSACTION_CONFLICT), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
      * </pre>
      */

@@ -33,7 +33,8 @@ public enum WriteOutcome
   WRITE_OUTCOME_CREATED(1),
   /**
    * <pre>
-   * The same statement was there already; it was reinforced and nothing new was stored.
+   * The same statement was there already, live or waiting for a reviewer (`memory.state` says which); it was
+   * reinforced and nothing new was stored.
    * </pre>
    *
    * <code>WRITE_OUTCOME_REINFORCED = 2;</code>
@@ -110,7 +111,8 @@ public enum WriteOutcome
   public static final int WRITE_OUTCOME_CREATED_VALUE = 1;
   /**
    * <pre>
-   * The same statement was there already; it was reinforced and nothing new was stored.
+   * The same statement was there already, live or waiting for a reviewer (`memory.state` says which); it was
+   * reinforced and nothing new was stored.
    * </pre>
    *
    * <code>WRITE_OUTCOME_REINFORCED = 2;</code>

@@ -99,7 +99,7 @@ public final class WriteProto {
       "\013differences\030\003 \003(\0162\027.muniment.v1.Differe" +
       "nceR\013differences\0221\n\010relation\030\n \001(\0162\025.mun" +
       "iment.v1.RelationR\010relation\022\036\n\nconfidenc" +
-      "e\030\013 \001(\001R\nconfidence\"\352\003\n\013WriteResult\022+\n\006m" +
+      "e\030\013 \001(\001R\nconfidence\"\250\004\n\013WriteResult\022+\n\006m" +
       "emory\030\001 \001(\0132\023.muniment.v1.MemoryR\006memory" +
       "\0223\n\007outcome\030\002 \001(\0162\031.muniment.v1.WriteOut" +
       "comeR\007outcome\0220\n\024superseded_memory_id\030\003 " +
@@ -107,33 +107,35 @@ public final class WriteProto {
       "te\030\n \001(\0162\033.muniment.v1.EmbeddingStateR\016e" +
       "mbeddingState\022L\n\022possible_conflicts\030\024 \003(" +
       "\0132\035.muniment.v1.PossibleConflictR\021possib" +
-      "leConflicts\022\022\n\004rule\030\036 \001(\tR\004rule\022 \n\013expla" +
-      "nation\030\037 \001(\tR\013explanation\0224\n\010findings\030  " +
-      "\003(\0132\030.muniment.v1.GateFindingR\010findings\022" +
-      "G\n\022importance_factors\030! \003(\0132\030.muniment.v" +
-      "1.ScoreFactorR\021importanceFactors*\205\002\n\014Wri" +
-      "teOutcome\022\035\n\031WRITE_OUTCOME_UNSPECIFIED\020\000" +
-      "\022\031\n\025WRITE_OUTCOME_CREATED\020\001\022\034\n\030WRITE_OUT" +
-      "COME_REINFORCED\020\002\022%\n!WRITE_OUTCOME_SUPER" +
-      "SEDED_PREVIOUS\020\003\022 \n\034WRITE_OUTCOME_PENDIN" +
-      "G_REVIEW\020\004\022\035\n\031WRITE_OUTCOME_QUARANTINED\020" +
-      "\005\022\032\n\026WRITE_OUTCOME_REDACTED\020\006\022\031\n\025WRITE_O" +
-      "UTCOME_DROPPED\020\007*\312\001\n\013GateVerdict\022\034\n\030GATE" +
-      "_VERDICT_UNSPECIFIED\020\000\022\030\n\024GATE_VERDICT_A" +
-      "LLOWED\020\001\022\027\n\023GATE_VERDICT_MARKED\020\002\022\031\n\025GAT" +
-      "E_VERDICT_REDACTED\020\003\022\027\n\023GATE_VERDICT_REV" +
-      "IEW\020\004\022\034\n\030GATE_VERDICT_QUARANTINED\020\005\022\030\n\024G" +
-      "ATE_VERDICT_DROPPED\020\006*\205\001\n\010Relation\022\030\n\024RE" +
-      "LATION_UNSPECIFIED\020\000\022\027\n\023RELATION_REINFOR" +
-      "CES\020\001\022\030\n\024RELATION_CONTRADICTS\020\002\022\024\n\020RELAT" +
-      "ION_REFINES\020\003\022\026\n\022RELATION_UNRELATED\020\004*\227\001" +
-      "\n\nDifference\022\032\n\026DIFFERENCE_UNSPECIFIED\020\000" +
-      "\022\025\n\021DIFFERENCE_NUMBER\020\001\022\023\n\017DIFFERENCE_NA" +
-      "ME\020\002\022\023\n\017DIFFERENCE_DATE\020\003\022\023\n\017DIFFERENCE_" +
-      "UNIT\020\004\022\027\n\023DIFFERENCE_NEGATION\020\005Bj\n\017dev.m" +
-      "uniment.v1B\nWriteProtoP\001\242\002\003MXX\252\002\013Munimen" +
-      "t.V1\312\002\013Muniment\\V1\342\002\027Muniment\\V1\\GPBMeta" +
-      "data\352\002\014Muniment::V1b\006proto3"
+      "leConflicts\022<\n\032possible_conflicts_partia" +
+      "l\030\025 \001(\010R\030possibleConflictsPartial\022\022\n\004rul" +
+      "e\030\036 \001(\tR\004rule\022 \n\013explanation\030\037 \001(\tR\013expl" +
+      "anation\0224\n\010findings\030  \003(\0132\030.muniment.v1." +
+      "GateFindingR\010findings\022G\n\022importance_fact" +
+      "ors\030! \003(\0132\030.muniment.v1.ScoreFactorR\021imp" +
+      "ortanceFactors*\205\002\n\014WriteOutcome\022\035\n\031WRITE" +
+      "_OUTCOME_UNSPECIFIED\020\000\022\031\n\025WRITE_OUTCOME_" +
+      "CREATED\020\001\022\034\n\030WRITE_OUTCOME_REINFORCED\020\002\022" +
+      "%\n!WRITE_OUTCOME_SUPERSEDED_PREVIOUS\020\003\022 " +
+      "\n\034WRITE_OUTCOME_PENDING_REVIEW\020\004\022\035\n\031WRIT" +
+      "E_OUTCOME_QUARANTINED\020\005\022\032\n\026WRITE_OUTCOME" +
+      "_REDACTED\020\006\022\031\n\025WRITE_OUTCOME_DROPPED\020\007*\312" +
+      "\001\n\013GateVerdict\022\034\n\030GATE_VERDICT_UNSPECIFI" +
+      "ED\020\000\022\030\n\024GATE_VERDICT_ALLOWED\020\001\022\027\n\023GATE_V" +
+      "ERDICT_MARKED\020\002\022\031\n\025GATE_VERDICT_REDACTED" +
+      "\020\003\022\027\n\023GATE_VERDICT_REVIEW\020\004\022\034\n\030GATE_VERD" +
+      "ICT_QUARANTINED\020\005\022\030\n\024GATE_VERDICT_DROPPE" +
+      "D\020\006*\205\001\n\010Relation\022\030\n\024RELATION_UNSPECIFIED" +
+      "\020\000\022\027\n\023RELATION_REINFORCES\020\001\022\030\n\024RELATION_" +
+      "CONTRADICTS\020\002\022\024\n\020RELATION_REFINES\020\003\022\026\n\022R" +
+      "ELATION_UNRELATED\020\004*\227\001\n\nDifference\022\032\n\026DI" +
+      "FFERENCE_UNSPECIFIED\020\000\022\025\n\021DIFFERENCE_NUM" +
+      "BER\020\001\022\023\n\017DIFFERENCE_NAME\020\002\022\023\n\017DIFFERENCE" +
+      "_DATE\020\003\022\023\n\017DIFFERENCE_UNIT\020\004\022\027\n\023DIFFEREN" +
+      "CE_NEGATION\020\005Bj\n\017dev.muniment.v1B\nWriteP" +
+      "rotoP\001\242\002\003MXX\252\002\013Muniment.V1\312\002\013Muniment\\V1" +
+      "\342\002\027Muniment\\V1\\GPBMetadata\352\002\014Muniment::V" +
+      "1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -178,7 +180,7 @@ public final class WriteProto {
     internal_static_muniment_v1_WriteResult_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_muniment_v1_WriteResult_descriptor,
-        new java.lang.String[] { "Memory", "Outcome", "SupersededMemoryId", "EmbeddingState", "PossibleConflicts", "Rule", "Explanation", "Findings", "ImportanceFactors", });
+        new java.lang.String[] { "Memory", "Outcome", "SupersededMemoryId", "EmbeddingState", "PossibleConflicts", "PossibleConflictsPartial", "Rule", "Explanation", "Findings", "ImportanceFactors", });
     descriptor.resolveAllFeaturesImmutable();
     com.google.protobuf.DurationProto.getDescriptor();
     com.google.protobuf.StructProto.getDescriptor();

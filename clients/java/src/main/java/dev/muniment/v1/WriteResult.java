@@ -262,13 +262,30 @@ private static final long serialVersionUID = 0L;
     return possibleConflicts_.get(index);
   }
 
+  public static final int POSSIBLE_CONFLICTS_PARTIAL_FIELD_NUMBER = 21;
+  private boolean possibleConflictsPartial_ = false;
+  /**
+   * <pre>
+   * Whether live memories of the scope were left out of the search for near ones: because the scope has
+   * too many of them for a write of so many items, or because the item has no vector yet. Not set where the
+   * tenant switched the search off, and for a caller who is told of no near memories.
+   * </pre>
+   *
+   * <code>bool possible_conflicts_partial = 21 [json_name = "possibleConflictsPartial"];</code>
+   * @return The possibleConflictsPartial.
+   */
+  @java.lang.Override
+  public boolean getPossibleConflictsPartial() {
+    return possibleConflictsPartial_;
+  }
+
   public static final int RULE_FIELD_NUMBER = 30;
   @SuppressWarnings("serial")
   private volatile java.lang.Object rule_ = "";
   /**
    * <pre>
    * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-   * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
+   * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
    * </pre>
    *
    * <code>string rule = 30 [json_name = "rule"];</code>
@@ -290,7 +307,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-   * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
+   * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
    * </pre>
    *
    * <code>string rule = 30 [json_name = "rule"];</code>
@@ -509,6 +526,9 @@ private static final long serialVersionUID = 0L;
     for (int i = 0; i < possibleConflicts_.size(); i++) {
       output.writeMessage(20, possibleConflicts_.get(i));
     }
+    if (possibleConflictsPartial_ != false) {
+      output.writeBool(21, possibleConflictsPartial_);
+    }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(rule_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 30, rule_);
     }
@@ -548,6 +568,10 @@ private static final long serialVersionUID = 0L;
     for (int i = 0; i < possibleConflicts_.size(); i++) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(20, possibleConflicts_.get(i));
+    }
+    if (possibleConflictsPartial_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(21, possibleConflictsPartial_);
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(rule_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(30, rule_);
@@ -589,6 +613,8 @@ private static final long serialVersionUID = 0L;
     if (embeddingState_ != other.embeddingState_) return false;
     if (!getPossibleConflictsList()
         .equals(other.getPossibleConflictsList())) return false;
+    if (getPossibleConflictsPartial()
+        != other.getPossibleConflictsPartial()) return false;
     if (!getRule()
         .equals(other.getRule())) return false;
     if (!getExplanation()
@@ -622,6 +648,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + POSSIBLE_CONFLICTS_FIELD_NUMBER;
       hash = (53 * hash) + getPossibleConflictsList().hashCode();
     }
+    hash = (37 * hash) + POSSIBLE_CONFLICTS_PARTIAL_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getPossibleConflictsPartial());
     hash = (37 * hash) + RULE_FIELD_NUMBER;
     hash = (53 * hash) + getRule().hashCode();
     hash = (37 * hash) + EXPLANATION_FIELD_NUMBER;
@@ -793,6 +822,7 @@ private static final long serialVersionUID = 0L;
         possibleConflictsBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000010);
+      possibleConflictsPartial_ = false;
       rule_ = "";
       explanation_ = "";
       if (findingsBuilder_ == null) {
@@ -801,14 +831,14 @@ private static final long serialVersionUID = 0L;
         findings_ = null;
         findingsBuilder_.clear();
       }
-      bitField0_ = (bitField0_ & ~0x00000080);
+      bitField0_ = (bitField0_ & ~0x00000100);
       if (importanceFactorsBuilder_ == null) {
         importanceFactors_ = java.util.Collections.emptyList();
       } else {
         importanceFactors_ = null;
         importanceFactorsBuilder_.clear();
       }
-      bitField0_ = (bitField0_ & ~0x00000100);
+      bitField0_ = (bitField0_ & ~0x00000200);
       return this;
     }
 
@@ -852,18 +882,18 @@ private static final long serialVersionUID = 0L;
         result.possibleConflicts_ = possibleConflictsBuilder_.build();
       }
       if (findingsBuilder_ == null) {
-        if (((bitField0_ & 0x00000080) != 0)) {
+        if (((bitField0_ & 0x00000100) != 0)) {
           findings_ = java.util.Collections.unmodifiableList(findings_);
-          bitField0_ = (bitField0_ & ~0x00000080);
+          bitField0_ = (bitField0_ & ~0x00000100);
         }
         result.findings_ = findings_;
       } else {
         result.findings_ = findingsBuilder_.build();
       }
       if (importanceFactorsBuilder_ == null) {
-        if (((bitField0_ & 0x00000100) != 0)) {
+        if (((bitField0_ & 0x00000200) != 0)) {
           importanceFactors_ = java.util.Collections.unmodifiableList(importanceFactors_);
-          bitField0_ = (bitField0_ & ~0x00000100);
+          bitField0_ = (bitField0_ & ~0x00000200);
         }
         result.importanceFactors_ = importanceFactors_;
       } else {
@@ -890,9 +920,12 @@ private static final long serialVersionUID = 0L;
         result.embeddingState_ = embeddingState_;
       }
       if (((from_bitField0_ & 0x00000020) != 0)) {
-        result.rule_ = rule_;
+        result.possibleConflictsPartial_ = possibleConflictsPartial_;
       }
       if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.rule_ = rule_;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
         result.explanation_ = explanation_;
       }
       result.bitField0_ |= to_bitField0_;
@@ -950,21 +983,24 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (other.getPossibleConflictsPartial() != false) {
+        setPossibleConflictsPartial(other.getPossibleConflictsPartial());
+      }
       if (!other.getRule().isEmpty()) {
         rule_ = other.rule_;
-        bitField0_ |= 0x00000020;
+        bitField0_ |= 0x00000040;
         onChanged();
       }
       if (!other.getExplanation().isEmpty()) {
         explanation_ = other.explanation_;
-        bitField0_ |= 0x00000040;
+        bitField0_ |= 0x00000080;
         onChanged();
       }
       if (findingsBuilder_ == null) {
         if (!other.findings_.isEmpty()) {
           if (findings_.isEmpty()) {
             findings_ = other.findings_;
-            bitField0_ = (bitField0_ & ~0x00000080);
+            bitField0_ = (bitField0_ & ~0x00000100);
           } else {
             ensureFindingsIsMutable();
             findings_.addAll(other.findings_);
@@ -977,7 +1013,7 @@ private static final long serialVersionUID = 0L;
             findingsBuilder_.dispose();
             findingsBuilder_ = null;
             findings_ = other.findings_;
-            bitField0_ = (bitField0_ & ~0x00000080);
+            bitField0_ = (bitField0_ & ~0x00000100);
             findingsBuilder_ = 
               com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
                  internalGetFindingsFieldBuilder() : null;
@@ -990,7 +1026,7 @@ private static final long serialVersionUID = 0L;
         if (!other.importanceFactors_.isEmpty()) {
           if (importanceFactors_.isEmpty()) {
             importanceFactors_ = other.importanceFactors_;
-            bitField0_ = (bitField0_ & ~0x00000100);
+            bitField0_ = (bitField0_ & ~0x00000200);
           } else {
             ensureImportanceFactorsIsMutable();
             importanceFactors_.addAll(other.importanceFactors_);
@@ -1003,7 +1039,7 @@ private static final long serialVersionUID = 0L;
             importanceFactorsBuilder_.dispose();
             importanceFactorsBuilder_ = null;
             importanceFactors_ = other.importanceFactors_;
-            bitField0_ = (bitField0_ & ~0x00000100);
+            bitField0_ = (bitField0_ & ~0x00000200);
             importanceFactorsBuilder_ = 
               com.google.protobuf.GeneratedMessage.alwaysUseFieldBuilders ?
                  internalGetImportanceFactorsFieldBuilder() : null;
@@ -1073,14 +1109,19 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 162
+            case 168: {
+              possibleConflictsPartial_ = input.readBool();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 168
             case 242: {
               rule_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000020;
+              bitField0_ |= 0x00000040;
               break;
             } // case 242
             case 250: {
               explanation_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000040;
+              bitField0_ |= 0x00000080;
               break;
             } // case 250
             case 258: {
@@ -1856,11 +1897,61 @@ private static final long serialVersionUID = 0L;
       return possibleConflictsBuilder_;
     }
 
+    private boolean possibleConflictsPartial_ ;
+    /**
+     * <pre>
+     * Whether live memories of the scope were left out of the search for near ones: because the scope has
+     * too many of them for a write of so many items, or because the item has no vector yet. Not set where the
+     * tenant switched the search off, and for a caller who is told of no near memories.
+     * </pre>
+     *
+     * <code>bool possible_conflicts_partial = 21 [json_name = "possibleConflictsPartial"];</code>
+     * @return The possibleConflictsPartial.
+     */
+    @java.lang.Override
+    public boolean getPossibleConflictsPartial() {
+      return possibleConflictsPartial_;
+    }
+    /**
+     * <pre>
+     * Whether live memories of the scope were left out of the search for near ones: because the scope has
+     * too many of them for a write of so many items, or because the item has no vector yet. Not set where the
+     * tenant switched the search off, and for a caller who is told of no near memories.
+     * </pre>
+     *
+     * <code>bool possible_conflicts_partial = 21 [json_name = "possibleConflictsPartial"];</code>
+     * @param value The possibleConflictsPartial to set.
+     * @return This builder for chaining.
+     */
+    public Builder setPossibleConflictsPartial(boolean value) {
+
+      possibleConflictsPartial_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether live memories of the scope were left out of the search for near ones: because the scope has
+     * too many of them for a write of so many items, or because the item has no vector yet. Not set where the
+     * tenant switched the search off, and for a caller who is told of no near memories.
+     * </pre>
+     *
+     * <code>bool possible_conflicts_partial = 21 [json_name = "possibleConflictsPartial"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearPossibleConflictsPartial() {
+      bitField0_ = (bitField0_ & ~0x00000020);
+      possibleConflictsPartial_ = false;
+      onChanged();
+      return this;
+    }
+
     private java.lang.Object rule_ = "";
     /**
      * <pre>
      * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-     * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
+     * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
      * </pre>
      *
      * <code>string rule = 30 [json_name = "rule"];</code>
@@ -1881,7 +1972,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-     * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
+     * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
      * </pre>
      *
      * <code>string rule = 30 [json_name = "rule"];</code>
@@ -1903,7 +1994,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-     * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
+     * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
      * </pre>
      *
      * <code>string rule = 30 [json_name = "rule"];</code>
@@ -1914,14 +2005,14 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       rule_ = value;
-      bitField0_ |= 0x00000020;
+      bitField0_ |= 0x00000040;
       onChanged();
       return this;
     }
     /**
      * <pre>
      * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-     * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
+     * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
      * </pre>
      *
      * <code>string rule = 30 [json_name = "rule"];</code>
@@ -1929,14 +2020,14 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearRule() {
       rule_ = getDefaultInstance().getRule();
-      bitField0_ = (bitField0_ & ~0x00000020);
+      bitField0_ = (bitField0_ & ~0x00000040);
       onChanged();
       return this;
     }
     /**
      * <pre>
      * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-     * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
+     * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
      * </pre>
      *
      * <code>string rule = 30 [json_name = "rule"];</code>
@@ -1948,7 +2039,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       rule_ = value;
-      bitField0_ |= 0x00000020;
+      bitField0_ |= 0x00000040;
       onChanged();
       return this;
     }
@@ -2008,7 +2099,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       explanation_ = value;
-      bitField0_ |= 0x00000040;
+      bitField0_ |= 0x00000080;
       onChanged();
       return this;
     }
@@ -2022,7 +2113,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearExplanation() {
       explanation_ = getDefaultInstance().getExplanation();
-      bitField0_ = (bitField0_ & ~0x00000040);
+      bitField0_ = (bitField0_ & ~0x00000080);
       onChanged();
       return this;
     }
@@ -2040,7 +2131,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       explanation_ = value;
-      bitField0_ |= 0x00000040;
+      bitField0_ |= 0x00000080;
       onChanged();
       return this;
     }
@@ -2048,9 +2139,9 @@ private static final long serialVersionUID = 0L;
     private java.util.List<dev.muniment.v1.GateFinding> findings_ =
       java.util.Collections.emptyList();
     private void ensureFindingsIsMutable() {
-      if (!((bitField0_ & 0x00000080) != 0)) {
+      if (!((bitField0_ & 0x00000100) != 0)) {
         findings_ = new java.util.ArrayList<dev.muniment.v1.GateFinding>(findings_);
-        bitField0_ |= 0x00000080;
+        bitField0_ |= 0x00000100;
        }
     }
 
@@ -2244,7 +2335,7 @@ private static final long serialVersionUID = 0L;
     public Builder clearFindings() {
       if (findingsBuilder_ == null) {
         findings_ = java.util.Collections.emptyList();
-        bitField0_ = (bitField0_ & ~0x00000080);
+        bitField0_ = (bitField0_ & ~0x00000100);
         onChanged();
       } else {
         findingsBuilder_.clear();
@@ -2349,7 +2440,7 @@ private static final long serialVersionUID = 0L;
         findingsBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
             dev.muniment.v1.GateFinding, dev.muniment.v1.GateFinding.Builder, dev.muniment.v1.GateFindingOrBuilder>(
                 findings_,
-                ((bitField0_ & 0x00000080) != 0),
+                ((bitField0_ & 0x00000100) != 0),
                 getParentForChildren(),
                 isClean());
         findings_ = null;
@@ -2360,9 +2451,9 @@ private static final long serialVersionUID = 0L;
     private java.util.List<dev.muniment.v1.ScoreFactor> importanceFactors_ =
       java.util.Collections.emptyList();
     private void ensureImportanceFactorsIsMutable() {
-      if (!((bitField0_ & 0x00000100) != 0)) {
+      if (!((bitField0_ & 0x00000200) != 0)) {
         importanceFactors_ = new java.util.ArrayList<dev.muniment.v1.ScoreFactor>(importanceFactors_);
-        bitField0_ |= 0x00000100;
+        bitField0_ |= 0x00000200;
        }
     }
 
@@ -2556,7 +2647,7 @@ private static final long serialVersionUID = 0L;
     public Builder clearImportanceFactors() {
       if (importanceFactorsBuilder_ == null) {
         importanceFactors_ = java.util.Collections.emptyList();
-        bitField0_ = (bitField0_ & ~0x00000100);
+        bitField0_ = (bitField0_ & ~0x00000200);
         onChanged();
       } else {
         importanceFactorsBuilder_.clear();
@@ -2661,7 +2752,7 @@ private static final long serialVersionUID = 0L;
         importanceFactorsBuilder_ = new com.google.protobuf.RepeatedFieldBuilder<
             dev.muniment.v1.ScoreFactor, dev.muniment.v1.ScoreFactor.Builder, dev.muniment.v1.ScoreFactorOrBuilder>(
                 importanceFactors_,
-                ((bitField0_ & 0x00000100) != 0),
+                ((bitField0_ & 0x00000200) != 0),
                 getParentForChildren(),
                 isClean());
         importanceFactors_ = null;

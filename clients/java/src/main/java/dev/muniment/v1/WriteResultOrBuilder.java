@@ -149,8 +149,20 @@ public interface WriteResultOrBuilder extends
 
   /**
    * <pre>
+   * Whether live memories of the scope were left out of the search for near ones: because the scope has
+   * too many of them for a write of so many items, or because the item has no vector yet. Not set where the
+   * tenant switched the search off, and for a caller who is told of no near memories.
+   * </pre>
+   *
+   * <code>bool possible_conflicts_partial = 21 [json_name = "possibleConflictsPartial"];</code>
+   * @return The possibleConflictsPartial.
+   */
+  boolean getPossibleConflictsPartial();
+
+  /**
+   * <pre>
    * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-   * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
+   * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
    * </pre>
    *
    * <code>string rule = 30 [json_name = "rule"];</code>
@@ -160,7 +172,7 @@ public interface WriteResultOrBuilder extends
   /**
    * <pre>
    * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-   * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
+   * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
    * </pre>
    *
    * <code>string rule = 30 [json_name = "rule"];</code>

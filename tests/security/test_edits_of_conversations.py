@@ -1,0 +1,96 @@
+"""Rows of queued conversations, edited behind the service's back: nothing is made of what it did not record."""
+
+from collections.abc import AsyncIterator
+from uuid import uuid4
+
+import pytest
+import pytest_asyncio
+
+from contract.stored import Stored, refused
+from muniment_server._gen.muniment.v1 import ingest_pb2
+from security.edits import tamper
+from support.conversations import QUEUED, SYNC, ingest, progress, turn
+from support.postgres import PostgresDatabase
+from support.service import Caller, RunningService, running_service
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+TURN = 7
+FAILED = ingest_pb2.INGEST_STATE_FAILED
+BROKEN = ("DATA_LOSS", "INTEGRITY_VIOLATION")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(module_database: PostgresDatabase) -> AsyncIterator[RunningService]:
+    """A service that looks at no conversation by itself before the test has done its edits."""
+    async with running_service(module_database, ingest_quiet_seconds=3_600.0) as running:
+        yield running
+
+
+@pytest.fixture
+def caller(shared: RunningService) -> Caller:
+    return shared.caller(f"t-{uuid4().hex[:12]}")
+
+
+@pytest.fixture
+def stored(shared: RunningService, caller: Caller) -> Stored:
+    return Stored(shared.database, caller.tenant)
+
+
+async def end(caller: Caller, session: str, **narrowing: str) -> ingest_pb2.IngestResponse:
+    """Have everything of a conversation looked at now."""
+    return await ingest(caller, "u1", [], session=session, mode=SYNC, end_session=True, **narrowing)
+
+
+def statements(stored: Stored) -> list[dict[str, object]]:
+    """What was made of turns."""
+    return stored.rows("memory", "kind <> %s", TURN)
+
+
+# --- whose conversation it is -----------------------------------------------------------------------
+
+_CONVERSATION = "WHERE conversation_id = (SELECT conversation_id FROM ingest WHERE ingest_id = %(id)s)"
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        f"UPDATE ingest_session SET agent = NULL {_CONVERSATION}",
+        f"UPDATE ingest_session SET agent = 'a2' {_CONVERSATION}",
+        f"UPDATE ingest_session SET session = 'public' {_CONVERSATION}",
+        f"UPDATE ingest_session SET scope_id = (SELECT scope_id FROM ingest WHERE ingest_id = %(far)s) {_CONVERSATION}",
+    ],
+    ids=["no agent", "another agent", "another session", "another subject"],
+)
+async def test_a_conversation_given_to_others_is_refused(caller: Caller, stored: Stored, edit: str) -> None:
+    private = await ingest(caller, "u1", ["I live in Bergen."], session="own", agent="a1", mode=QUEUED)
+    far = await ingest(caller, "u2", ["I like tea."], mode=QUEUED)
+    tamper(stored.database, [edit], {"id": private.ingest_id, "far": far.ingest_id})
+    await refused(end(caller, "own", agent="a1"), *BROKEN)
+    assert statements(stored) == []
+    (row,) = stored.rows("ingest", "ingest_id = %s", private.ingest_id)
+    assert row["state"] == FAILED
+    await refused(progress(caller, private.ingest_id), *BROKEN)
+    # The next turn puts the row right, and what is made of it is the agent's alone.
+    said = [turn(1, "My name is Ines Okafor.")]
+    await ingest(caller, "u1", said, session="own", agent="a1", mode=SYNC)
+    assert {(one["agent"], one["origin_session"]) for one in statements(stored)} == {("a1", "own")}
+
+
+async def test_turns_moved_to_a_conversation_of_everybody_are_refused(caller: Caller, stored: Stored) -> None:
+    private = await ingest(caller, "u1", ["I live in Bergen."], session="s1", agent="a1", mode=QUEUED)
+    public = await ingest(caller, "u1", ["I like tea."], session="s1", mode=QUEUED)
+    tamper(
+        stored.database,
+        [
+            (
+                "UPDATE ingest SET conversation_id = (SELECT conversation_id FROM ingest"
+                " WHERE ingest_id = %(public)s) WHERE ingest_id = %(private)s"
+            )
+        ],
+        {"private": private.ingest_id, "public": public.ingest_id},
+    )
+    await end(caller, "s1")
+    assert [one["agent"] for one in statements(stored)] == [None]
+    assert "Bergen" not in " ".join(await caller.contents("u1", "Bergen tea", min_score=0))
+    await refused(progress(caller, private.ingest_id), *BROKEN)
