@@ -146,7 +146,7 @@ class Settings(BaseSettings):
     concurrency_erase: Count = 8
     concurrency_audit: Count = 16
     concurrency_export: Count = 4
-    concurrency_stream: Count = 16
+    concurrency_stream: Count = 64
     """Calls of each class that run at once."""
     max_concurrent_rpcs: Count = 2000
     """Backstop over all calls, health checks included."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
 from opentelemetry import trace
@@ -63,11 +64,28 @@ class AuthenticationStage:
             deadline=call.deadline,
             client=client if client is not None and _CLIENT.fullmatch(client) else None,
         )
+
+        async def recheck() -> None:
+            if await self._authenticator.authenticate(credentials[0], tenant) != principal:
+                raise CredentialsInvalid
+
+        call.recheck = recheck
+        if call.requests is not None:
+            call.requests = _rechecked(call.requests, recheck)
         span = trace.get_current_span()
         if span.is_recording():
             span.set_attribute(names.TENANT_ID, str(tenant_id))
         with call_context(call.identity):
             return await call.proceed()
+
+
+async def _rechecked(
+    requests: AsyncIterator[bytes], recheck: Callable[[], Awaitable[None]]
+) -> AsyncIterator[bytes]:
+    """The messages of a stream, each one while the credential still allows it: a stream may last an hour."""
+    async for raw in requests:
+        await recheck()
+        yield raw
 
 
 def _tenant(values: list[str]) -> str:

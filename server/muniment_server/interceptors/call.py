@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any, Final, Protocol, TypeAlias, cast
 
 import grpc
@@ -27,7 +27,8 @@ class Call:
     message: the request; for a stream an iterator of requests, each of which is checked when it arrives.
     rule: what the method needs, or None for a method without one. error: how it failed, for
     telemetry. gone: whether the caller hung up just before the answer. deadline: as in CallContext;
-    infinite until the deadline stage has set it.
+    infinite until the deadline stage has set it. recheck: raises when the credential does not allow the call
+    any more; set by the authentication stage, for what lasts.
     """
 
     __slots__ = (
@@ -44,6 +45,7 @@ class Call:
         "method",
         "principal",
         "raw",
+        "recheck",
         "request_id",
         "requests",
         "rule",
@@ -84,6 +86,7 @@ class Call:
         self.principal: Principal | None = None
         self.tenant_name: str | None = None
         self.identity: CallContext | None = None
+        self.recheck: Callable[[], Awaitable[None]] | None = None
 
     def proceed(self) -> Awaitable[object]:
         """Run the stages after the current one and the handler; each stage calls this once."""

@@ -188,6 +188,8 @@ class _Streaming:
                 if not begun:
                     await _begin_answer(call)
                     begun = True
+                elif call.recheck is not None:
+                    await call.recheck()
                 await _sent(call, context.write(answer))
         return None
 

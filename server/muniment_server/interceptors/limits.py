@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Final
+from uuid import UUID
 
 from muniment_server.domain.errors import Overloaded, RequestTooLarge, Unimplemented
 from muniment_server.interceptors.call import Call
@@ -20,8 +21,11 @@ DEFAULT_LIMITS: Final[Mapping[MethodClass, int]] = {
     MethodClass.ERASE: 8,
     MethodClass.AUDIT: 16,
     MethodClass.EXPORT: 4,
-    MethodClass.STREAM: 16,
+    MethodClass.STREAM: 64,
 }
+
+_SHARED: Final = frozenset({MethodClass.EXPORT, MethodClass.STREAM})
+"""What may last as long as a caller likes: one tenant gets half of the slots, so that others find some."""
 
 
 class Limiter:
@@ -100,6 +104,7 @@ class LimitStage:
             for method_class, limit in {**DEFAULT_LIMITS, **limits}.items()
         }
         self._patience = patience
+        self._held_by: Counter[tuple[MethodClass, UUID]] = Counter()
         self._max_request_bytes = max_request_bytes
 
     async def __call__(self, call: Call) -> object:
@@ -108,12 +113,30 @@ class LimitStage:
             call.requests = self._sized(call.requests)
         if call.rule is None:
             raise Unimplemented(call.method)
-        limiter = self.limiters[call.rule.method_class]
-        await limiter.acquire(min(self._patience, call.remaining() / 2))
+        method_class = call.rule.method_class
+        limiter = self.limiters[method_class]
+        with self._share(method_class, call, limiter.limit):
+            await limiter.acquire(min(self._patience, call.remaining() / 2))
+            try:
+                return await call.proceed()
+            finally:
+                limiter.release()
+
+    @contextlib.contextmanager
+    def _share(self, method_class: MethodClass, call: Call, limit: int) -> Iterator[None]:
+        if method_class not in _SHARED or call.identity is None:
+            yield
+            return
+        holder = (method_class, call.identity.tenant_id)
+        if self._held_by[holder] >= max(1, limit // 2):
+            raise Overloaded("share of the tenant")
+        self._held_by[holder] += 1
         try:
-            return await call.proceed()
+            yield
         finally:
-            limiter.release()
+            self._held_by[holder] -= 1
+            if not self._held_by[holder]:
+                del self._held_by[holder]
 
     async def _sized(self, requests: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         async for raw in requests:

@@ -1,6 +1,8 @@
 """The order of the stages, and the table of methods."""
 
 import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import grpc
@@ -169,6 +171,64 @@ async def test_a_message_of_a_stream_that_is_too_large_or_malformed_is_refused()
         assert Failure.of(caught.value).reason == "INVALID_REQUEST"
         for limiter in rpc.limits.limiters.values():
             assert limiter.held == 0
+
+
+async def test_a_key_that_is_revoked_writes_nothing_more_into_an_open_stream() -> None:
+    seen: list[int] = []
+
+    async def collect(requests: Any, _context: Any) -> Any:
+        async for each in requests:
+            seen.append(each.turns[0].number)
+            revoked = next(iter(rpc.directory.records.values()))
+            rpc.directory.records[revoked.public_id] = replace(revoked, revoke_time=datetime.now(UTC))
+            rpc.authenticator.api_keys.drop_all()
+
+    async with serving() as rpc:
+        rpc.handlers.custom["StreamIngest"] = collect
+        failure = await _fails(rpc, iter([_message(0), _message(1)]))
+        assert (failure.code, failure.reason) == ("UNAUTHENTICATED", "CREDENTIALS_INVALID")
+        assert seen == [0]
+
+
+async def test_a_key_that_is_revoked_is_sent_nothing_more_of_a_stream() -> None:
+    async def export(_request: Any, _context: Any) -> Any:
+        for _ in range(3):
+            yield audit_pb2.ExportAuditResponse()
+            revoked = next(iter(rpc.directory.records.values()))
+            rpc.directory.records[revoked.public_id] = replace(revoked, revoke_time=datetime.now(UTC))
+            rpc.authenticator.api_keys.drop_all()
+
+    async with serving() as rpc:
+        rpc.handlers.stream = export
+        call = rpc.method("ExportAudit")(VALID["ExportAudit"], metadata=rpc.metadata(), timeout=5)
+        assert isinstance(await call.read(), audit_pb2.ExportAuditResponse)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await call.read()
+        assert Failure.of(caught.value).reason == "CREDENTIALS_INVALID"
+
+
+async def test_one_tenant_does_not_hold_every_stream() -> None:
+    release, running = asyncio.Event(), asyncio.Semaphore(0)
+
+    async def collect(requests: Any, _context: Any) -> Any:
+        running.release()
+        await release.wait()
+        return ingest_pb2.StreamIngestResponse(ingest_id="x")
+
+    async with serving(limits=LimitStage({MethodClass.STREAM: 4})) as rpc:
+        rpc.handlers.custom["StreamIngest"] = collect
+        calls = [asyncio.create_task(_fails(rpc, iter([_message(0)]))) for _ in range(2)]
+        for _ in calls:
+            await running.acquire()
+        failure = await _fails(rpc, iter([_message(0)]))
+        assert (failure.code, failure.reason) == ("RESOURCE_EXHAUSTED", "OVERLOADED")
+        other = rpc.metadata(tenant="t2", key=rpc.directory.add_key(tenants=["t2"]))
+        call = rpc.method("StreamIngest")(iter([_message(0)]), metadata=other, timeout=5)
+        await running.acquire()
+        release.set()
+        assert (await call).ingest_id == "x"
+        assert [one.code for one in await asyncio.gather(*calls)] == ["OK", "OK"]
+        assert (await _fails(rpc, iter([_message(0)]))).code == "OK"
 
 
 async def test_a_stream_that_says_nothing_more_ends_at_its_deadline() -> None:
