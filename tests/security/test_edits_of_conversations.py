@@ -1,4 +1,4 @@
-"""Rows of queued conversations, edited behind the service's back: nothing is made of what it did not record."""
+"""Queued conversations, edited behind the service's back: nothing is made of what it did not record."""
 
 from collections.abc import AsyncIterator
 from uuid import uuid4
@@ -49,23 +49,30 @@ def statements(stored: Stored) -> list[dict[str, object]]:
 
 # --- whose conversation it is -----------------------------------------------------------------------
 
-_CONVERSATION = "WHERE conversation_id = (SELECT conversation_id FROM ingest WHERE ingest_id = %(id)s)"
-
 
 @pytest.mark.parametrize(
     "edit",
     [
-        f"UPDATE ingest_session SET agent = NULL {_CONVERSATION}",
-        f"UPDATE ingest_session SET agent = 'a2' {_CONVERSATION}",
-        f"UPDATE ingest_session SET session = 'public' {_CONVERSATION}",
-        f"UPDATE ingest_session SET scope_id = (SELECT scope_id FROM ingest WHERE ingest_id = %(far)s) {_CONVERSATION}",
+        "agent = NULL",
+        "agent = 'a2'",
+        "session = 'public'",
+        "scope_id = (SELECT scope_id FROM ingest WHERE ingest_id = %(far)s)",
     ],
     ids=["no agent", "another agent", "another session", "another subject"],
 )
 async def test_a_conversation_given_to_others_is_refused(caller: Caller, stored: Stored, edit: str) -> None:
     private = await ingest(caller, "u1", ["I live in Bergen."], session="own", agent="a1", mode=QUEUED)
     far = await ingest(caller, "u2", ["I like tea."], mode=QUEUED)
-    tamper(stored.database, [edit], {"id": private.ingest_id, "far": far.ingest_id})
+    tamper(
+        stored.database,
+        [
+            (
+                f"UPDATE ingest_session SET {edit} WHERE conversation_id ="
+                " (SELECT conversation_id FROM ingest WHERE ingest_id = %(id)s)"
+            )
+        ],
+        {"id": private.ingest_id, "far": far.ingest_id},
+    )
     await refused(end(caller, "own", agent="a1"), *BROKEN)
     assert statements(stored) == []
     (row,) = stored.rows("ingest", "ingest_id = %s", private.ingest_id)

@@ -137,8 +137,10 @@ def is_genuine_conversation(key: TenantKey, conversation: Conversation) -> bool:
 
 
 def body_in(key: ScopeKey, conversation: Conversation, row: IngestRow) -> IngestBody:
-    """What an ingest of a conversation holds. Raises IntegrityViolation for one that the service did not write,
-    or wrote for a conversation with another agent."""
+    """What an ingest of a conversation holds.
+
+    Raises IntegrityViolation for one that the service did not write, or wrote for another agent.
+    """
     body = open_body(key, row.ingest_id, row.body_ct)
     if body.agent != conversation.agent:
         raise IntegrityViolation()
