@@ -22,6 +22,7 @@ def configured_reranker(settings: Settings) -> Reranker | None:
                     settings.rerank_model or "",
                     _key(settings),
                     settings.rerank_scale,
+                    settings.rerank_timeout,
                 )
             )
         case _:

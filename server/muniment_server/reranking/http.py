@@ -30,13 +30,15 @@ _REST = 5.0
 class Endpoint:
     """Where a reranker is. url: base, for example `https://host/v1`.
 
-    scale: whether its scores are probabilities, or logits that still have to become such.
+    scale: whether its scores are probabilities, or logits that still have to become such. fair: seconds that
+    it may need; what somebody in a greater hurry does not get is no failure of the endpoint.
     """
 
     url: str
     model: str
     key: str | None = field(default=None, repr=False)
     scale: Literal["probability", "logit"] = "probability"
+    fair: float = 0.0
 
 
 class HttpReranker:
@@ -92,6 +94,8 @@ class HttpReranker:
         else:
             self._failures = 0
             return scores
+        if isinstance(error, RerankLate) and patience < self._endpoint.fair:
+            raise error from None
         self._failures += 1
         if self._failures >= _FAILURES:
             self._rests_until = self._clock() + _REST

@@ -117,6 +117,23 @@ async def test_it_is_left_alone_for_a_moment_after_failures_in_a_row(endpoint: R
     await reranker.close()
 
 
+async def test_callers_in_a_hurry_do_not_switch_it_off_for_the_others(endpoint: RerankEndpoint) -> None:
+    reranker = HttpReranker(Endpoint(endpoint.url, "small", fair=0.5))
+    endpoint.behaves("stalls")
+    for _ in range(4):
+        with pytest.raises(RerankLate):
+            await reranker.rerank(QUERY, TEXTS, 0.05)
+    endpoint.prefers("tea")
+    assert (await reranker.rerank(QUERY, TEXTS, 5.0))[1] == 0.9
+    endpoint.behaves("stalls")
+    for _ in range(3):
+        with pytest.raises(RerankLate):
+            await reranker.rerank(QUERY, TEXTS, 0.5)
+    with pytest.raises(RerankFailed, match="a moment ago"):
+        await reranker.rerank(QUERY, TEXTS, 5.0)
+    await reranker.close()
+
+
 async def test_several_at_once(endpoint: RerankEndpoint, reranker: HttpReranker) -> None:
     answers = await asyncio.gather(*(reranker.rerank(f"{QUERY} {n}", TEXTS, 5.0) for n in range(20)))
     assert answers == [[0.8, 0.9, 0.01]] * 20
