@@ -1,10 +1,19 @@
 """The embedding model changes while writes and recalls go on, and back; what waits for vectors gets them."""
 
 import asyncio
+import json
 from typing import Any
 
+import pytest
+
 from contract.stored import Stored, until
-from muniment_server._gen.muniment.v1 import consistency_pb2, memory_pb2, recall_pb2
+from muniment_server._gen.muniment.v1 import (
+    audit_pb2,
+    consistency_pb2,
+    memory_pb2,
+    memory_service_pb2,
+    recall_pb2,
+)
 from muniment_server.storage.reindex_admin import (
     abort_change,
     newest_change,
@@ -14,9 +23,11 @@ from muniment_server.storage.reindex_admin import (
 )
 from muniment_server.storage.reindexing import ReindexState
 from support.embedders import DeterministicEmbedder
+from support.policies import operator_trail
 from support.postgres import PostgresDatabase
 from support.service import Caller, RunningService, running_service
 
+ADMINISTER = 23
 VECTOR: Any = ["RETRIEVAL_LEG_VECTOR"]
 
 
@@ -115,6 +126,66 @@ async def test_a_change_waits_for_its_switch_and_can_be_aborted(database: Postgr
         assert _models(stored) == {2}
         assert await _vectors(caller) == 11
         await _clean(running)
+
+
+async def test_every_tenant_can_read_when_the_model_was_changed_and_by_whom(
+    database: PostgresDatabase,
+) -> None:
+    embedders = _embedders()
+    async with running_service(database, embedder=embedders["first"], load=embedders.__getitem__) as running:
+        callers = [running.caller("acme"), running.caller("other")]
+        await callers[0].write("u1", "Fact 1")
+        trail = operator_trail(running)
+
+        def start() -> None:
+            start_change(database.eye, embedders["second"].model, automatic=False, record=trail)
+
+        await asyncio.to_thread(start)
+        await until(lambda: _state(database) is ReindexState.FILLED)
+        await asyncio.to_thread(abort_change, database.eye, trail)
+        await _over(database)
+        await asyncio.to_thread(start)
+        await until(lambda: _state(database) is ReindexState.FILLED)
+        await asyncio.to_thread(release_switch, database.eye, trail)
+        await _over(database)
+        acts = audit_pb2.AdministrativeAct
+        names = json.dumps({"from": "first", "to": "second"})
+        for caller in callers:
+            stored = Stored(database, caller.tenant)
+            told = [
+                (event["payload"]["details"]["administered"], event["payload"]["actor"])
+                for event in stored.events(ADMINISTER)
+            ]
+            assert [(done["act"], done["value"]) for done, _ in told] == [
+                (acts.ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_STARTED, names),
+                (acts.ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_ABORTED, names),
+                (acts.ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_STARTED, names),
+                (acts.ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_RELEASED, names),
+                (acts.ADMINISTRATIVE_ACT_EMBEDDING_SWITCHED, names),
+            ]
+            assert [actor["principal"] for _, actor in told] == ["anna"] * 4 + ["muniment"]
+            answer = await caller.call("Audit", memory_service_pb2.AuditRequest(page_size=50))
+            switched = [
+                one.administered
+                for one in answer.events
+                if one.administered.act == acts.ADMINISTRATIVE_ACT_EMBEDDING_SWITCHED
+            ]
+            assert [one.value for one in switched] == [names]
+        await _clean(running)
+
+
+async def test_a_change_that_cannot_be_recorded_is_not_begun(database: PostgresDatabase) -> None:
+    embedders = _embedders()
+    async with running_service(database, embedder=embedders["first"], load=embedders.__getitem__) as running:
+        await running.caller("acme").write("u1", "Fact 1")
+
+        def no_key_store(*_: object) -> None:
+            raise OSError("the key store is gone")
+
+        with pytest.raises(OSError, match="gone"):
+            start_change(database.eye, embedders["second"].model, automatic=True, record=no_key_store)
+        assert newest_change(database.eye) is None
+        assert not Stored(database, "acme").events(ADMINISTER)
 
 
 def _state(database: PostgresDatabase) -> ReindexState | None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -19,6 +19,21 @@ from muniment_server.storage.policies import PolicyRows, change_policy
 from support.service import RunningService
 
 
+def _keys(service: RunningService) -> Callable[[UUID], TenantKey]:
+    """Tenants' keys for another thread than the running loop's."""
+    loop = asyncio.get_running_loop()
+    return lambda tenant_id: asyncio.run_coroutine_threadsafe(
+        service.key_store.tenant_key(tenant_id), loop
+    ).result()
+
+
+def operator_trail(
+    service: RunningService, key_of: Callable[[UUID], TenantKey] | None = None
+) -> OperatorTrail:
+    """The trail of an operator, to be written to by another thread than the running loop's."""
+    return OperatorTrail(Actor(ActorKind.OPERATOR, "anna"), key_of or _keys(service))
+
+
 async def set_policy(
     service: RunningService,
     tenant: str,
@@ -26,10 +41,7 @@ async def set_policy(
     views: Mapping[str, AgentView] | None = None,
 ) -> None:
     """Replace everything that a tenant set; values as they are in JSON. Waits until the service knows."""
-    loop = asyncio.get_running_loop()
-
-    def key_of(tenant_id: UUID) -> TenantKey:
-        return asyncio.run_coroutine_threadsafe(service.key_store.tenant_key(tenant_id), loop).result()
+    key_of = _keys(service)
 
     def change(tenant_id: UUID, before: PolicyRows) -> tuple[PolicyRows, Administered]:
         key = key_of(tenant_id)
@@ -44,7 +56,7 @@ async def set_policy(
         return after, Administered(act, policy_revision=after.revision, policy_digest=policy_digest(after))
 
     def work() -> None:
-        trail = OperatorTrail(Actor(ActorKind.OPERATOR, "anna"), key_of)
+        trail = operator_trail(service, key_of)
         with psycopg.connect(service.database.superuser_conninfo, autocommit=True) as connection:
             change_policy(connection, tenant, change, trail)
 

@@ -12,6 +12,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
+from muniment_server.audit.events import Actor, ActorKind, AuditAction, AuditEvent, AuditOutcome
+from muniment_server.audit.operators import administered_details
+from muniment_server.audit.trail import write_event
+from muniment_server.domain.administration import AdministrativeAct, administered_change
+from muniment_server.domain.ids import new_id
 from muniment_server.embedding.errors import EmbedderUnavailable
 from muniment_server.embedding.live import LiveModel
 from muniment_server.retrieval.analysis import ANALYZER_VERSION
@@ -80,6 +85,7 @@ class Reembedder:
     _held: float = float("-inf")
     _patience: float = _SWEEP_SECONDS
     _settled: int = 0
+    _told: set[UUID] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         """Make the part that fills."""
@@ -220,6 +226,7 @@ class Reembedder:
                 await self.keeper.refresh()
                 change = await lease(self.maintenance, seen.reindex_id, self.worker, services.clock())
             if change is not None and change.state is ReindexState.SWITCHED:
+                await self._tell(change)
                 await self._drop(change, change.from_no)
             elif change is not None and change.state is ReindexState.ABORTED:
                 await self._drop(change, change.to_no)
@@ -258,6 +265,40 @@ class Reembedder:
             await asyncio.sleep(_SOON)
         await filled(self.maintenance, change, self.services.clock())
         _log.info("every memory has been seen by the embedding model %s", live.model.name)
+
+    async def _tell(self, change: Reindex) -> None:
+        """Have the switch stand in the trail of every tenant.
+
+        Before the change is over, so that one that a process did not live to tell of is told by the next:
+        rather twice than never.
+        """
+        if change.from_no == change.to_no or change.reindex_id in self._told:
+            return
+        services, names = self.services, await self._model_names()
+        done = administered_change(
+            AdministrativeAct.EMBEDDING_SWITCHED, names[change.from_no], names[change.to_no]
+        )
+        for tenant_id in await self._tenants():
+            key = await services.keys.tenant(tenant_id)
+            event = AuditEvent(
+                event_id=new_id(),
+                tenant_id=tenant_id,
+                time=services.clock(),
+                action=AuditAction.ADMINISTER,
+                outcome=AuditOutcome.OK,
+                actor=Actor(ActorKind.SERVICE, "muniment"),
+                details={"administered": administered_details(done)},
+            )
+            async with services.database.transaction(tenant_id, timeout=30.0) as work:
+                await write_event(work, key, event)
+            services.on_recorded(tenant_id)
+        self._told.add(change.reindex_id)
+
+    async def _model_names(self) -> dict[int, str]:
+        if self.maintenance is None:
+            return {}
+        async with self.maintenance.transaction(None, timeout=10.0) as work:
+            return {row["model_no"]: row["name"] for row in await work.fetch("model_list")}
 
     async def _drop(self, change: Reindex, model_no: int) -> None:
         if self.maintenance is None:

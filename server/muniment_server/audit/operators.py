@@ -47,13 +47,14 @@ class OperatorTrail:
             outcome=AuditOutcome.OK,
             actor=self._actor,
             scope_id=bound,
-            details={"administered": _details(done)},
+            details={"administered": administered_details(done)},
         )
         payload = event.payload()
         insert_event_as_owner(cursor, event, payload, key.audit_mac(payload))
 
 
-def _details(done: Administered) -> dict[str, Any]:
+def administered_details(done: Administered) -> dict[str, Any]:
+    """An act as the audit tells it."""
     return {
         "act": int(done.act),
         "credential_id": str(done.credential_id) if done.credential_id else None,
@@ -73,6 +74,8 @@ def _details(done: Administered) -> dict[str, Any]:
                 "policy_digest": done.policy_digest.hex(),
             }
             if done.policy_revision
+            else {"value": done.value}
+            if done.value
             else {}
         ),
     }

@@ -43,16 +43,16 @@ def start(
     from muniment_server.storage.admin import read_instance
     from muniment_server.storage.reindex_admin import start_change
 
-    from .operator import administration
+    from .operator import operation
 
     choice = bootstrap.EmbedderChoice(config.load())
-    with administration() as connection:
-        model = choice.load(embedder).model if embedder else choice(read_instance(connection))
-        change = start_change(connection, model, automatic=switch)
+    with operation() as it:
+        model = choice.load(embedder).model if embedder else choice(read_instance(it.connection))
+        change = start_change(it.connection, model, automatic=switch, record=it.trail)
         if not wait:
-            _show(connection, change, as_json)
+            _show(it.connection, change, as_json)
             return
-        _stay(connection, as_json)
+        _stay(it.connection, as_json)
 
 
 @app.command("status")
@@ -80,10 +80,10 @@ def switch_command(as_json: Json = False) -> None:
     """Let a change that was begun with --no-switch switch, as soon as every memory has been seen."""
     from muniment_server.storage.reindex_admin import release_switch
 
-    from .operator import administration
+    from .operator import operation
 
-    with administration() as connection:
-        _show(connection, release_switch(connection), as_json)
+    with operation() as it:
+        _show(it.connection, release_switch(it.connection, it.trail), as_json)
 
 
 @app.command("abort")
@@ -91,10 +91,10 @@ def abort(as_json: Json = False) -> None:
     """End a change that was not switched yet. The model in use stays, the new vectors are dropped."""
     from muniment_server.storage.reindex_admin import abort_change
 
-    from .operator import administration
+    from .operator import operation
 
-    with administration() as connection:
-        _show(connection, abort_change(connection), as_json)
+    with operation() as it:
+        _show(it.connection, abort_change(it.connection, it.trail), as_json)
 
 
 def _stay(connection: "psycopg.Connection[Any]", as_json: bool) -> None:

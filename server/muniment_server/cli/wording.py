@@ -160,6 +160,8 @@ def _administered(done: "audit_pb2.Administered") -> str:
     about = done.public_id or done.master_key_id or done.setting
     if done.policy_revision:
         about = f"{about or done.agent or 'all'} to {done.value or 'its default'}"
+    elif done.value:
+        about = done.value
     text = f"{word(audit_pb2.AdministrativeAct, done.act)} {about}".rstrip()
     if done.permissions:
         text += f": {', '.join(done.permissions)}"

@@ -1,5 +1,6 @@
 """What operators do, as the audit trail tells it."""
 
+import json
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import IntEnum
@@ -47,3 +48,8 @@ class Administered:
     """As JSON; empty: back to the default, or no bounds any more. Of a change of the model, both models."""
     policy_revision: int = 0
     policy_digest: bytes = b""
+
+
+def administered_change(act: AdministrativeAct, before: str, after: str) -> Administered:
+    """An act about a change of the embedding model, from one model to another by their names."""
+    return Administered(act, value=json.dumps({"from": before, "to": after}))

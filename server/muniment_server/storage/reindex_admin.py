@@ -11,9 +11,10 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import DictRow
 
+from muniment_server.domain.administration import AdministrativeAct, administered_change
 from muniment_server.domain.ids import new_id
 
-from .admin import AdminError, Model, owner_cursor
+from .admin import AdminError, Model, Record, owner_cursor
 from .hints import CHANNEL, Hint, HintKind
 from .reindexing import LEASE, ReindexState
 
@@ -43,10 +44,13 @@ class ChangeRow:
         return self.drop_time is not None
 
 
-def start_change(connection: psycopg.Connection[Any], model: Model, *, automatic: bool) -> ChangeRow:
+def start_change(
+    connection: psycopg.Connection[Any], model: Model, *, automatic: bool, record: Record | None = None
+) -> ChangeRow:
     """Begin a change to a model; to the one in use: store again what is missing of it.
 
-    automatic: switch as soon as every memory has been seen. Raises AdminError when a change is not over.
+    automatic: switch as soon as every memory has been seen. record: writes the act into a tenant's trail, and
+    does so for every tenant. Raises AdminError when a change is not over.
     """
     with owner_cursor(connection, locked=True) as cursor:
         newest = _newest(cursor)
@@ -66,7 +70,9 @@ def start_change(connection: psycopg.Connection[Any], model: Model, *, automatic
              automatic, now),
         )  # fmt: skip
         _tell(cursor)
-        return _present(cursor)
+        change = _present(cursor)
+        _recorded(cursor, record, AdministrativeAct.EMBEDDING_CHANGE_STARTED, change)
+        return change
 
 
 def _number(cursor: psycopg.Cursor[DictRow], model: Model, now: datetime) -> int:
@@ -90,16 +96,17 @@ def _number(cursor: psycopg.Cursor[DictRow], model: Model, now: datetime) -> int
     return number
 
 
-def release_switch(connection: psycopg.Connection[Any]) -> ChangeRow:
+def release_switch(connection: psycopg.Connection[Any], record: Record | None = None) -> ChangeRow:
     """Let the servers switch once the running change is filled. Raises AdminError when there is none."""
     with owner_cursor(connection) as cursor:
         change = _running(cursor)
         cursor.execute("UPDATE reindex SET automatic = true WHERE reindex_id = %s", (change.reindex_id,))
+        _recorded(cursor, record, AdministrativeAct.EMBEDDING_CHANGE_RELEASED, change)
         _tell(cursor)
         return _present(cursor)
 
 
-def abort_change(connection: psycopg.Connection[Any]) -> ChangeRow:
+def abort_change(connection: psycopg.Connection[Any], record: Record | None = None) -> ChangeRow:
     """End the running change; the model in use stays. Raises AdminError when there is none."""
     with owner_cursor(connection) as cursor:
         change = _running(cursor)
@@ -109,8 +116,20 @@ def abort_change(connection: psycopg.Connection[Any]) -> ChangeRow:
         )
         if cursor.rowcount == 0:
             raise AdminError("The change has been switched already. Change back instead.")
+        _recorded(cursor, record, AdministrativeAct.EMBEDDING_CHANGE_ABORTED, change)
         _tell(cursor)
         return _present(cursor)
+
+
+def _recorded(
+    cursor: psycopg.Cursor[DictRow], record: Record | None, act: AdministrativeAct, change: ChangeRow
+) -> None:
+    """Have an act stand in the trail of every tenant, since it concerns them all."""
+    if record is None:
+        return
+    done = administered_change(act, change.from_model, change.to_model)
+    for row in cursor.execute("SELECT tenant_id FROM tenant ORDER BY tenant_id").fetchall():
+        record(cursor, row["tenant_id"], done)
 
 
 def newest_change(connection: psycopg.Connection[Any]) -> ChangeRow | None:
