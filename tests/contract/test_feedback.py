@@ -251,3 +251,20 @@ async def test_reports_and_an_erasure_at_once(caller: Caller, stored: Stored) ->
         caller.erase_memories(*ids[:3]),
     )
     assert counts(stored) == [(10, 0, 0)] * 3
+
+
+@pytest.mark.parametrize("forged", [(2**31 - 1, 0, 0), (-(2**31), 0, 0), (0, 0, 2**31 - 1), (-5, -7, -9)])
+async def test_forged_counts_break_nothing_and_stay_within_the_bound(
+    shared: RunningService, caller: Caller, stored: Stored, forged: tuple[int, int, int]
+) -> None:
+    await caller.write("u1", *TEXTS)
+    await report(caller, HELPFUL)
+    tenant_id = shared.tenant_id(caller.tenant)
+    shared.database.execute(
+        "UPDATE memory_feedback SET helpful = %s, neutral = %s, harmful = %s WHERE tenant_id = %s",
+        (*forged, tenant_id),
+    )
+    assert abs(felt((await ranked(caller))[TEXTS[1]]) - 1) <= FEEDBACK / 3
+    await report(caller, HARMFUL)
+    assert abs(felt((await ranked(caller))[TEXTS[1]]) - 1) <= FEEDBACK / 3
+    assert len(counts(stored)) == 1
