@@ -11,7 +11,8 @@ from contract.stored import RECALL, Stored, memory_ids, refused
 from contract.trail import record_events
 from muniment_server._gen.muniment.v1 import memory_pb2, memory_service_pb2, recall_pb2
 from muniment_server.audit.events import AuditAction
-from support.service import Caller, RunningService, error_info, item, scope, violations
+from support.conversations import ingest, made, progress
+from support.service import PREFERENCE, Caller, RunningService, error_info, item, scope, violations
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -279,6 +280,31 @@ async def test_revisions_come_back_in_answers_that_default_clients_can_receive(
             break
         before = {"before_revision": numbers[-1]}
     assert seen == list(range(130, 0, -1))
+
+
+async def test_an_ingest_that_restates_large_memories_is_answered(caller: Caller, stored: Stored) -> None:
+    tags = [f"{n:02d}".ljust(64, "t") for n in range(32)]
+    properties = {
+        f"k{n:02d}".ljust(64, "q"): memory_pb2.PropertyValue(string_value="語" * 256) for n in range(32)
+    }
+    texts = [f"I like tea number {n}x." for n in range(160)]
+    for start in range(0, len(texts), 40):
+        await caller.write(
+            "u1",
+            *(
+                item(text[:-1], PREFERENCE, tags=tags, properties=properties)
+                for text in texts[start : start + 40]
+            ),
+        )
+    pairs = [" ".join(texts[start : start + 2]) for start in range(0, len(texts), 2)]
+    answer = await ingest(caller, "u1", pairs)
+    assert {outcome for outcome, _ in made(answer)} == {"REINFORCED"}
+    assert len(answer.extracted) == len(texts)
+    assert answer.ByteSize() <= ANSWER
+    assert (await progress(caller, answer.ingest_id)).ByteSize() <= ANSWER
+    memories = [one.result.memory for one in answer.extracted]
+    assert {one.memory_id for one in memories} <= stored.live()
+    assert (len(memories[0].tags), len(memories[-1].tags)) == (32, 0)
 
 
 async def test_a_write_whose_answer_would_be_too_large_stores_nothing(caller: Caller, stored: Stored) -> None:

@@ -487,7 +487,8 @@ func (x *IngestedTurn) GetOutcome() WriteOutcome {
 // What became of one candidate memory.
 type ExtractedMemory struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As for a Write.
+	// As for a Write. Where the memories would exceed the size of an answer, further ones have their
+	// `memory_id` and `state` only.
 	Result *WriteResult `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
 	// Numbers of the turns that it was made of.
 	TurnNumbers []int64 `protobuf:"varint,2,rep,packed,name=turn_numbers,json=turnNumbers,proto3" json:"turn_numbers,omitempty"`

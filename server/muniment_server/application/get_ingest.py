@@ -1,7 +1,7 @@
 """GetIngest: how far an ingest has come, and what became of the candidates."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -18,11 +18,15 @@ from muniment_server.storage.ingest import read_ingests
 from muniment_server.storage.memories import read_memories, read_scopes, tombstones
 
 from .ingest_body import IngestBody, Outcome, open_body
+from .read import MAX_PAGE_BYTES
 from .scoping import agent_in_reach, in_reach, read_label, reading_key
 from .sealing import is_genuine
 from .services import Services
 from .viewing import may_name, shows, view_of
-from .views import to_memory
+from .views import to_memory, weight
+
+_MOST_BYTES = MAX_PAGE_BYTES // 2
+"""Of memories; the answer to an ingest names its turns and findings besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +83,7 @@ async def get_ingest(services: Services, context: CallContext, ingest_id: UUID) 
     return Progress(
         ingest_id,
         state,
-        [
-            Extracted(_result(one, memories, hidden), one.turn_numbers, one.extracted_by)
-            for one in body.results
-        ],
+        _extracted(body, memories, hidden),
         body.fallback,
         row.attempts,
         row.create_time,
@@ -124,6 +125,20 @@ async def _memories(
     for memory_id, gone in (await tombstones(work, ids)).items():
         found[memory_id] = Memory(memory_id, MemoryState.ERASED, erase_time=gone["erase_time"])
     return found, hidden
+
+
+def _extracted(body: IngestBody, memories: dict[UUID, Memory], hidden: set[UUID]) -> list[Extracted]:
+    """The results; once their memories fill an answer, only the ids and states of further ones."""
+    extracted: list[Extracted] = []
+    used = 0
+    for one in body.results:
+        result = _result(one, memories, hidden)
+        if result.memory is not None:
+            used += weight(result.memory)
+            if used > _MOST_BYTES:
+                result = replace(result, memory=Memory(result.memory.memory_id, result.memory.state))
+        extracted.append(Extracted(result, one.turn_numbers, one.extracted_by))
+    return extracted
 
 
 def _result(one: Outcome, memories: dict[UUID, Memory], hidden: set[UUID]) -> WriteResult:

@@ -1697,7 +1697,8 @@ pub struct IngestedTurn {
 /// What became of one candidate memory.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ExtractedMemory {
-    /// As for a Write.
+    /// As for a Write. Where the memories would exceed the size of an answer, further ones have their
+    /// `memory_id` and `state` only.
     #[prost(message, optional, tag = "1")]
     pub result: ::core::option::Option<WriteResult>,
     /// Numbers of the turns that it was made of.

@@ -121,7 +121,8 @@ export const IngestedTurnSchema: GenMessage<IngestedTurn> = /*@__PURE__*/
  */
 export type ExtractedMemory = Message<"muniment.v1.ExtractedMemory"> & {
   /**
-   * As for a Write.
+   * As for a Write. Where the memories would exceed the size of an answer, further ones have their
+   * `memory_id` and `state` only.
    *
    * @generated from field: muniment.v1.WriteResult result = 1;
    */

@@ -54,7 +54,8 @@ private static final long serialVersionUID = 0L;
   private dev.muniment.v1.WriteResult result_;
   /**
    * <pre>
-   * As for a Write.
+   * As for a Write. Where the memories would exceed the size of an answer, further ones have their
+   * `memory_id` and `state` only.
    * </pre>
    *
    * <code>.muniment.v1.WriteResult result = 1 [json_name = "result"];</code>
@@ -66,7 +67,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As for a Write.
+   * As for a Write. Where the memories would exceed the size of an answer, further ones have their
+   * `memory_id` and `state` only.
    * </pre>
    *
    * <code>.muniment.v1.WriteResult result = 1 [json_name = "result"];</code>
@@ -78,7 +80,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * As for a Write.
+   * As for a Write. Where the memories would exceed the size of an answer, further ones have their
+   * `memory_id` and `state` only.
    * </pre>
    *
    * <code>.muniment.v1.WriteResult result = 1 [json_name = "result"];</code>
@@ -585,7 +588,8 @@ private static final long serialVersionUID = 0L;
         dev.muniment.v1.WriteResult, dev.muniment.v1.WriteResult.Builder, dev.muniment.v1.WriteResultOrBuilder> resultBuilder_;
     /**
      * <pre>
-     * As for a Write.
+     * As for a Write. Where the memories would exceed the size of an answer, further ones have their
+     * `memory_id` and `state` only.
      * </pre>
      *
      * <code>.muniment.v1.WriteResult result = 1 [json_name = "result"];</code>
@@ -596,7 +600,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As for a Write.
+     * As for a Write. Where the memories would exceed the size of an answer, further ones have their
+     * `memory_id` and `state` only.
      * </pre>
      *
      * <code>.muniment.v1.WriteResult result = 1 [json_name = "result"];</code>
@@ -611,7 +616,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As for a Write.
+     * As for a Write. Where the memories would exceed the size of an answer, further ones have their
+     * `memory_id` and `state` only.
      * </pre>
      *
      * <code>.muniment.v1.WriteResult result = 1 [json_name = "result"];</code>
@@ -631,7 +637,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As for a Write.
+     * As for a Write. Where the memories would exceed the size of an answer, further ones have their
+     * `memory_id` and `state` only.
      * </pre>
      *
      * <code>.muniment.v1.WriteResult result = 1 [json_name = "result"];</code>
@@ -649,7 +656,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As for a Write.
+     * As for a Write. Where the memories would exceed the size of an answer, further ones have their
+     * `memory_id` and `state` only.
      * </pre>
      *
      * <code>.muniment.v1.WriteResult result = 1 [json_name = "result"];</code>
@@ -674,7 +682,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As for a Write.
+     * As for a Write. Where the memories would exceed the size of an answer, further ones have their
+     * `memory_id` and `state` only.
      * </pre>
      *
      * <code>.muniment.v1.WriteResult result = 1 [json_name = "result"];</code>
@@ -691,7 +700,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As for a Write.
+     * As for a Write. Where the memories would exceed the size of an answer, further ones have their
+     * `memory_id` and `state` only.
      * </pre>
      *
      * <code>.muniment.v1.WriteResult result = 1 [json_name = "result"];</code>
@@ -703,7 +713,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As for a Write.
+     * As for a Write. Where the memories would exceed the size of an answer, further ones have their
+     * `memory_id` and `state` only.
      * </pre>
      *
      * <code>.muniment.v1.WriteResult result = 1 [json_name = "result"];</code>
@@ -718,7 +729,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * As for a Write.
+     * As for a Write. Where the memories would exceed the size of an answer, further ones have their
+     * `memory_id` and `state` only.
      * </pre>
      *
      * <code>.muniment.v1.WriteResult result = 1 [json_name = "result"];</code>

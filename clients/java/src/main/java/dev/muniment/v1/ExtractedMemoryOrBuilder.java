@@ -12,7 +12,8 @@ public interface ExtractedMemoryOrBuilder extends
 
   /**
    * <pre>
-   * As for a Write.
+   * As for a Write. Where the memories would exceed the size of an answer, further ones have their
+   * `memory_id` and `state` only.
    * </pre>
    *
    * <code>.muniment.v1.WriteResult result = 1 [json_name = "result"];</code>
@@ -21,7 +22,8 @@ public interface ExtractedMemoryOrBuilder extends
   boolean hasResult();
   /**
    * <pre>
-   * As for a Write.
+   * As for a Write. Where the memories would exceed the size of an answer, further ones have their
+   * `memory_id` and `state` only.
    * </pre>
    *
    * <code>.muniment.v1.WriteResult result = 1 [json_name = "result"];</code>
@@ -30,7 +32,8 @@ public interface ExtractedMemoryOrBuilder extends
   dev.muniment.v1.WriteResult getResult();
   /**
    * <pre>
-   * As for a Write.
+   * As for a Write. Where the memories would exceed the size of an answer, further ones have their
+   * `memory_id` and `state` only.
    * </pre>
    *
    * <code>.muniment.v1.WriteResult result = 1 [json_name = "result"];</code>
