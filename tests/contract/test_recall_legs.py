@@ -7,6 +7,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from contract.stored import refused
 from muniment_server._gen.muniment.v1 import memory_pb2, recall_pb2, write_pb2
+from muniment_server.domain.ranking import REPLY
 from support.service import Caller
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -63,6 +64,28 @@ async def test_the_answer_behind_a_question_is_found_by_what_the_question_says(c
     assert "reply" in [factor.name for factor in cello.factors]
     alone = await caller.recall("u1", "Which instrument did Ben learn?", legs=[LEXICAL])
     assert "cello" not in " ".join(one.memory.content for one in alone.memories)
+
+
+async def test_a_reply_counts_by_how_well_the_question_before_it_matches(caller: Caller) -> None:
+    await caller.write(
+        "u1",
+        turn(1, "Ann", "Which instrument did you learn as a child?"),
+        turn(2, "Ben", "The cello, for nine years."),
+        turn(3, "Ann", "Is the train late again?"),
+        turn(4, "Ben", "By nine minutes, yes."),
+        turn(5, "Ben", "Good night then."),
+    )
+    answer = await caller.recall("u1", "Which instrument did Ben learn?", explain=True, min_score=0.0)
+    replies = {
+        one.memory.turn_number: factor
+        for one in answer.memories
+        for factor in one.factors
+        if factor.name == "reply"
+    }
+    assert set(replies) <= {2, 4}
+    late = replies[4].value if 4 in replies else 0.0
+    assert 0 <= 2 * late < replies[2].value <= 1
+    assert replies[2].contribution == pytest.approx(REPLY * replies[2].value)
 
 
 async def test_whoever_is_named_is_the_one_who_speaks(caller: Caller) -> None:

@@ -226,7 +226,7 @@ def oracle(memories: Sequence[Draft], query: Wanted) -> tuple[list[tuple[UUID, f
         terms = said if turn else [str(term) for term in query.terms]
         cosine = cosine_of(draft, query)
         own = calibrated(cosine, bm25.share(terms, documents.get(draft.memory_id, []), statistics), query)
-        around, session, replies = seats.context(draft)
+        around, session, replied = seats.context(draft)
         live_draft = draft.state is MemoryState.ACTIVE
         entity = 1.0 if live_draft and draft.speaker in query.terms and query.terms else 0.0
         score = ENTITY * entity + SESSION * session
@@ -234,7 +234,7 @@ def oracle(memories: Sequence[Draft], query: Wanted) -> tuple[list[tuple[UUID, f
             room = 1 - TURN_ROOM
             score += (room - AROUND) * own + AROUND * around if around is not None else room * own
             score += LENGTH * min(1.0, len(draft.terms) / 40)
-            score += REPLY * replies - QUESTION * (live_draft and draft.asks)
+            score += REPLY * replied - QUESTION * (live_draft and draft.asks)
         else:
             score += own
         score *= DEFAULTS.kind[draft.kind - 1] * DEFAULTS.trust[draft.trust - 1]
@@ -303,19 +303,28 @@ class Seats:
                 total += weight
         return terms, length, weighed / total if total else None
 
-    def context(self, draft: Draft) -> tuple[float | None, float, bool]:
-        """Around, share of the session, and whether the turn before asks."""
+    def context(self, draft: Draft) -> tuple[float | None, float, float]:
+        """Around, how the session fits, and how the turn before does, if it asks."""
         if draft.kind is not MemoryKind.TURN or draft.sitting is None:
-            return None, 0.0, False
+            return None, 0.0, 0.0
         terms, length, cosine = self._around(draft)
         around = calibrated(cosine, self._share(terms, length, self.mean, self.statistics), self.query)
         session = self.sessions[draft.sitting]
         place = session.index(draft)
         before = session[place - 1] if place else None
-        replies = before is not None and before.asks and before.state is MemoryState.ACTIVE
-        return around, self._session(draft.sitting), replies
+        replied = 0.0
+        if before is not None and before.asks and before.state is MemoryState.ACTIVE:
+            words = self.documents.get(before.memory_id, [])
+            share = bm25.share(self.said, words, self.statistics)
+            replied = calibrated(cosine_of(before, self.query), share, self.query)
+        return around, self._session(draft.sitting), replied
 
     def _session(self, sitting: str) -> float:
+        cosines = [cosine_of(one, self.query) for one in self.sessions[sitting]]
+        nearest = max((one for one in cosines if one is not None), default=None)
+        return calibrated(nearest, self._session_share(sitting), self.query)
+
+    def _session_share(self, sitting: str) -> float:
         counted = {
             name: Counter(term for one in turns for term in self.documents.get(one.memory_id, []))
             for name, turns in self.sessions.items()

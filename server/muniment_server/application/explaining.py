@@ -34,7 +34,7 @@ def leg_scores(candidate: Candidate, aim: Aim) -> tuple[LegScore, ...]:
                 candidate.around,
                 candidate.around_weight * (candidate.around or 0.0),
             ),
-            (RetrievalLeg.SESSION, candidate.session_rank, candidate.session_bm25, candidate.session_part),
+            (RetrievalLeg.SESSION, candidate.session_rank, candidate.session_fit, candidate.session_part),
         )
         if part
     ]
@@ -75,8 +75,9 @@ def score_factors(candidate: Candidate, aim: Aim) -> tuple[Factor, ...]:
         factors.append(Factor("answer", candidate.answers, weight, weight * candidate.answers))
     if candidate.asks:
         factors.append(Factor("question", 1.0, -aim.question_weight, -aim.question_weight))
-    if candidate.replies:
-        factors.append(Factor("reply", 1.0, aim.reply_weight, aim.reply_weight))
+    if candidate.replied:
+        weight = aim.reply_weight
+        factors.append(Factor("reply", candidate.replied, weight, weight * candidate.replied))
     total = sum(one.contribution for one in leg_scores(candidate, aim))
     total += sum(one.contribution for one in factors)
     for name, value in (

@@ -15,7 +15,7 @@ _RAW: Final[Mapping[RetrievalLeg, Callable[[Candidate], float | None]]] = {
     RetrievalLeg.ENTITY: lambda one: one.entity if one.entity_part else None,
     RetrievalLeg.TIME: lambda one: one.named_time if one.time_part else None,
     RetrievalLeg.NEIGHBOUR: lambda one: one.around if one.around_weight else None,
-    RetrievalLeg.SESSION: lambda one: one.session_bm25 if one.session_part else None,
+    RetrievalLeg.SESSION: lambda one: one.session_fit if one.session_part else None,
 }
 """The measure that a leg took of a candidate; None where it had nothing to say."""
 

@@ -25,7 +25,7 @@ from .vectors import given_vector
 _log = logging.getLogger("muniment.recall")
 
 _EMBED_SHARE = 0.6
-_VECTOR_LEGS = (RetrievalLeg.VECTOR, RetrievalLeg.NEIGHBOUR)
+_VECTOR_LEGS = (RetrievalLeg.VECTOR, RetrievalLeg.NEIGHBOUR, RetrievalLeg.SESSION)
 
 
 async def embed_query(

@@ -21,7 +21,7 @@ AROUND = 0.4
 TURN_ROOM = 0.2
 """What own and around leave of a turn's score to the signals that only turns have."""
 SESSION = 0.28
-"""The session that talks of the query's words as a whole is the likelier place."""
+"""The session that has the words of the query, and a turn that is near to it, is the likelier place."""
 ENTITY = 0.12
 """Who is named in the query speaks, or is named in the memory."""
 TIME = 0.15
@@ -34,9 +34,9 @@ LENGTH = 0.08
 ANSWERS = 0.08
 """The turn says a time, a number or a name, and such a one is asked for."""
 QUESTION = 0.04
-"""A turn that asks is rarely the answer ..."""
-REPLY = 0.03
-"""... and the one behind it is more often."""
+"""A turn that asks is rarely the answer."""
+REPLY = 0.12
+"""Who was just asked the like answers it, mostly in other words: as far as the question matches."""
 RECENCY = 0.05
 """Most of its score that age takes from a memory."""
 CONFIDENCE = 0.05

@@ -29,12 +29,12 @@ _GIVEN = (
 )
 # What the legs that do not look at the past would have given.
 _NOTHING: dict[str, Any] = {
-    **dict.fromkeys(("around", "around_rank", "session_bm25", "session_rank", "entity", "entity_rank")),
+    **dict.fromkeys(("around", "around_rank", "session_fit", "session_rank", "entity", "entity_rank")),
     **dict.fromkeys(("named_time", "time_rank", "slot_named", "slot_rank")),
     **dict.fromkeys(("around_weight", "session_part", "entity_part", "time_part", "slot_part"), 0.0),
     **dict.fromkeys(("length", "answers"), 0.0),
     "asks": False,
-    "replies": False,
+    "replied": 0.0,
     "own_weight": 1.0,
     # Counts do not say when they were counted.
     "feedback_factor": 1.0,

@@ -96,7 +96,7 @@ class Candidate:
     around: float | None
     around_weight: float
     around_rank: int | None
-    session_bm25: float | None
+    session_fit: float | None
     session_part: float
     session_rank: int | None
     entity: float | None
@@ -111,7 +111,7 @@ class Candidate:
     length: float
     answers: float
     asks: bool
-    replies: bool
+    replied: float
     kind_factor: float
     trust_factor: float
     source_factor: float

@@ -5,6 +5,7 @@
 --   own    = vector weight * relevance(cosine) + lexical weight * BM25 share
 --   around = the same over a TURN, the two turns before it and the two behind it
 --   score  = own weight * own + around weight * around + session, entity, time, slot, form
+-- The session fits by its words and its nearest turn; a reply counts by how the question before it matches.
 -- Own alone counts where a memory is no TURN. A memory without a vector is judged by its share alone.
 -- A term that no memory has counts in the reachable best like one that a single memory has, and in no
 -- memory's score; the share bounds how much a long text loses by its length (retrieval/bm25.py).
@@ -124,7 +125,7 @@ WITH scoped AS MATERIALIZED (
 ), turns AS MATERIALIZED (
     -- The sessions of conversations, in order; a sitting is a session by number.
     SELECT e.doc_no, first_value(e.doc_no) OVER sequence AS sitting, row_number() OVER sequence AS place,
-           lag(k.asks) OVER sequence AS replies, e.term_count,
+           lag(k.asks) OVER sequence AS asked, lag(l.said) OVER sequence AS said_before, e.term_count,
            e.term_count + 0.75::float8 * (coalesce(lag(e.term_count) OVER sequence, 0)
                                           + coalesce(lead(e.term_count) OVER sequence, 0))
                + 0.5::float8 * (coalesce(lag(e.term_count, 2) OVER sequence, 0)
@@ -135,6 +136,7 @@ WITH scoped AS MATERIALIZED (
     FROM eligible e
     LEFT JOIN vector_leg v ON v.doc_no = e.doc_no AND v.content_revision = e.content_revision
     LEFT JOIN marked k ON k.doc_no = e.doc_no
+    LEFT JOIN lexical_leg l ON l.doc_no = e.doc_no
     WHERE %(contextual)s::boolean AND (SELECT turns FROM company) AND e.turn AND e.origin_session IS NOT NULL
     WINDOW sequence AS (PARTITION BY e.origin_session COLLATE "C" ORDER BY e.turn_number, e.doc_no)
 ), turn_hits AS MATERIALIZED (
@@ -160,7 +162,7 @@ WITH scoped AS MATERIALIZED (
     JOIN turns t ON t.sitting = a.sitting AND t.place = a.place
     GROUP BY t.doc_no
 ), sittings AS MATERIALIZED (
-    SELECT sitting, sum(term_count)::float8 AS terms FROM turns GROUP BY sitting
+    SELECT sitting, sum(term_count)::float8 AS terms, max(cosine) AS nearest FROM turns GROUP BY sitting
 ), sitting_terms AS MATERIALIZED (
     SELECT sitting, token, sum(tf) AS tf FROM turn_hits GROUP BY sitting, token
 ), sitting_frequencies AS MATERIALIZED (
@@ -170,11 +172,8 @@ WITH scoped AS MATERIALIZED (
     FROM frequencies f
     LEFT JOIN (SELECT token, count(*)::float8 AS df FROM sitting_terms GROUP BY token) d ON d.token = f.token
     WHERE NOT f.speaks AND EXISTS (SELECT FROM sittings)
-), session_leg AS MATERIALIZED (
+), session_words AS (
     SELECT s.sitting,
-           sum(f.idf * s.tf * 2.2::float8
-               / nullif(s.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * least(4::float8,
-                   t.terms / nullif((SELECT avg(terms) FROM sittings), 0))), 0)) AS bm25,
            sum(f.idf * s.tf * 2.2::float8
                / nullif(s.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * least(4::float8,
                    t.terms / nullif((SELECT avg(terms) FROM sittings), 0))), 0))
@@ -183,6 +182,15 @@ WITH scoped AS MATERIALIZED (
     JOIN sitting_frequencies f ON f.token = s.token
     JOIN sittings t ON t.sitting = s.sitting
     GROUP BY s.sitting
+), session_leg AS MATERIALIZED (
+    SELECT t.sitting,
+           CASE WHEN t.nearest IS NULL THEN sign(%(around_lexical)s::float8) * coalesce(s.share, 0::float8)
+                ELSE %(around_vector)s::float8 * greatest(0::float8, least(1::float8,
+                         (t.nearest - %(cosine_low)s::float8)
+                         / (%(cosine_high)s::float8 - %(cosine_low)s::float8)))
+                     + %(around_lexical)s::float8 * coalesce(s.share, 0::float8) END AS fit
+    FROM sittings t
+    LEFT JOIN session_words s ON s.sitting = t.sitting
 ), feedback AS MATERIALIZED (
     -- Every reporter has one voice, however often he reports, and no text has the voices of an earlier one.
     -- In a fixed order, so that the sum is the same to its last digit.
@@ -211,7 +219,7 @@ WITH scoped AS MATERIALIZED (
                    + CASE WHEN t.before_2 IS NULL THEN 0 ELSE 0.5::float8 END
                    + CASE WHEN t.behind_2 IS NULL THEN 0 ELSE 0.5::float8 END, 0) AS around_cosine,
            w.share AS around_share,
-           s.bm25 AS session_bm25, s.share AS session_share,
+           s.fit AS session_fit,
            CASE WHEN k.spoken THEN 1::float8
                 WHEN k.mentions > 0 THEN 0.5::float8 * k.mentions
                     / (SELECT nullif(count(DISTINCT token), 0) FROM marks WHERE token = ANY(%(names)s::bigint[]))
@@ -221,7 +229,15 @@ WITH scoped AS MATERIALIZED (
            k.slot_named,
            CASE WHEN e.turn THEN coalesce(k.answers, 0::float8) ELSE 0::float8 END AS answers,
            CASE WHEN e.turn THEN least(1::float8, e.term_count / 40::float8) ELSE 0::float8 END AS length,
-           e.turn AND coalesce(k.asks, false) AS asks, coalesce(t.replies, false) AS replies,
+           e.turn AND coalesce(k.asks, false) AS asks,
+           CASE WHEN NOT coalesce(t.asked, false) THEN 0::float8
+                WHEN t.before IS NULL
+                THEN sign(%(around_lexical)s::float8) * coalesce(t.said_before / (SELECT best_said FROM reach), 0)
+                ELSE %(around_vector)s::float8 * greatest(0::float8, least(1::float8,
+                         (t.before - %(cosine_low)s::float8)
+                         / (%(cosine_high)s::float8 - %(cosine_low)s::float8)))
+                     + %(around_lexical)s::float8 * coalesce(t.said_before / (SELECT best_said FROM reach), 0)
+           END AS replied,
            -- Numbers that the service never stores count like an ordinary one: the seal is what judges them.
            coalesce((%(kind_factors)s::float8[])[e.kind], 1) AS kind_factor,
            coalesce((%(trust_factors)s::float8[])[e.trust], 1) AS trust_factor,
@@ -266,12 +282,12 @@ WITH scoped AS MATERIALIZED (
            CASE WHEN j.turn THEN %(length_weight)s::float8 * j.length
                     + %(answer_weight)s::float8 * j.answers
                     - CASE WHEN j.asks THEN %(question_weight)s::float8 ELSE 0 END
-                    + CASE WHEN j.replies THEN %(reply_weight)s::float8 ELSE 0 END ELSE 0 END AS form,
+                    + %(reply_weight)s::float8 * j.replied ELSE 0 END AS form,
            %(entity_weight)s::float8 * coalesce(j.entity, 0::float8) AS entity_part,
            %(time_weight)s::float8 * coalesce(j.named_time, 0::float8) AS time_part,
            %(slot_weight)s::float8 * least(1::float8, coalesce(j.slot_named, 0::float8))
                + CASE WHEN j.pinned THEN %(pinned_weight)s::float8 ELSE 0 END AS slot_part,
-           %(session_weight)s::float8 * coalesce(j.session_share, 0::float8) AS session_part,
+           %(session_weight)s::float8 * coalesce(j.session_fit, 0::float8) AS session_part,
            j.kind_factor * j.trust_factor * j.source_factor * j.confidence_factor * j.recency_factor
                * j.feedback_factor AS factor
     FROM judged j
@@ -289,10 +305,10 @@ WITH scoped AS MATERIALIZED (
           WHERE (SELECT turns FROM company) AND around > 0 AND around_weight > 0
           ORDER BY around DESC, memory_id LIMIT %(rank_depth)s) first
 ), session_order AS (
-    SELECT doc_no, rank() OVER (ORDER BY session_bm25 DESC) AS place
-    FROM (SELECT doc_no, session_bm25, memory_id FROM weighed
-          WHERE (SELECT turns FROM company) AND session_bm25 > 0 AND session_part > 0
-          ORDER BY session_bm25 DESC, memory_id LIMIT %(rank_depth)s) first
+    SELECT doc_no, rank() OVER (ORDER BY session_fit DESC) AS place
+    FROM (SELECT doc_no, session_fit, memory_id FROM weighed
+          WHERE (SELECT turns FROM company) AND session_part > 0
+          ORDER BY session_fit DESC, memory_id LIMIT %(rank_depth)s) first
 ), entity_order AS (
     SELECT doc_no, rank() OVER (ORDER BY entity DESC) AS place FROM weighed
     WHERE EXISTS (SELECT FROM marks) AND entity_part > 0
@@ -366,9 +382,9 @@ SELECT t.total, t.other_state, t.expired, t.filtered,
        (SELECT count(*) FROM scored WHERE scored.relevant) AS relevant,
        r.found, r.score, r.cosine, r.relevance, r.vector_rank, r.bm25, r.lexical_share, r.lexical_rank,
        r.own, r.own_weight, r.around, r.around_weight, r.around_rank,
-       r.session_bm25, r.session_part, r.session_rank, r.entity, r.entity_part, r.entity_rank,
+       r.session_fit, r.session_part, r.session_rank, r.entity, r.entity_part, r.entity_rank,
        r.named_time, r.time_part, r.time_rank, r.slot_named, r.slot_part, r.slot_rank,
-       r.length, r.answers, r.asks, r.replies,
+       r.length, r.answers, r.asks, r.replied,
        r.kind_factor, r.trust_factor, r.source_factor, r.confidence_factor, r.recency_factor, r.feedback_factor,
        EXISTS (SELECT FROM memory_revision h
                WHERE h.tenant_id = %(tenant_id)s AND h.memory_id = m.memory_id AND h.revision >= m.revision)
