@@ -35,7 +35,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import numpy as np
 from rich.console import Console
 
-from bench.__main__ import free_port
 from bench.bare import Owner, owner_connection
 from bench.measure import Timing
 from bench.scaling import report
@@ -45,6 +44,7 @@ from bench.scaling.fill import Original, add_tenants, memories, multiply, scope_
 from bench.scaling.installation import Agent, serving, temporary_home
 from bench.scaling.plain import Plain
 from bench.scaling.statement import RecallStatement
+from bench.server import free_port
 from muniment_server._gen.muniment.v1 import memory_pb2, memory_service_pb2, recall_pb2
 from muniment_server.config import Settings
 from muniment_server.embedding.base import Embedder

@@ -14,7 +14,7 @@ import grpc
 import numpy as np
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from bench.__main__ import free_port, started
+from bench.server import free_port, started
 from muniment_server._gen.muniment.v1 import (
     filter_pb2,
     memory_pb2,
