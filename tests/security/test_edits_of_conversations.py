@@ -1,12 +1,14 @@
 """Queued conversations, edited behind the service's back: nothing is made of what it did not record."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 from uuid import uuid4
 
 import pytest
 import pytest_asyncio
 
-from contract.stored import Stored, refused
+from contract.stored import ACTIVE, SUPERSEDED, Stored, refused
+from contract.verified import findings
 from muniment_server._gen.muniment.v1 import ingest_pb2
 from security.edits import tamper
 from support.conversations import QUEUED, SYNC, ingest, progress, turn
@@ -101,3 +103,70 @@ async def test_turns_moved_to_a_conversation_of_everybody_are_refused(caller: Ca
     assert [one["agent"] for one in statements(stored)] == [None]
     assert "Bergen" not in " ".join(await caller.contents("u1", "Bergen tea", min_score=0))
     await refused(progress(caller, private.ingest_id), *BROKEN)
+
+
+# --- an earlier record --------------------------------------------------------------------------------
+
+
+def homes(stored: Stored) -> list[tuple[str, int]]:
+    return sorted(
+        (one["origin_session"], one["state"]) for one in stored.rows("memory", "slot = 'home_city'")
+    )
+
+
+async def put_back(stored: Stored, ingest_id: str, row: dict[str, Any]) -> None:
+    """An earlier record of an ingest stands in its place, and its conversation is due."""
+    values = {"id": ingest_id, "state": row["state"], "body": row["body_ct"]}
+    tamper(
+        stored.database,
+        [
+            (
+                "UPDATE ingest SET state = %(state)s, body_ct = %(body)s, end_time = NULL, attempts = 0"
+                " WHERE ingest_id = %(id)s"
+            ),
+            (
+                "UPDATE ingest_session SET due_time = now(), lease_time = NULL, worker = NULL"
+                " WHERE conversation_id = (SELECT conversation_id FROM ingest WHERE ingest_id = %(id)s)"
+            ),
+        ],
+        values,
+    )
+
+
+async def test_what_was_looked_at_is_not_looked_at_again(
+    shared: RunningService, caller: Caller, stored: Stored
+) -> None:
+    first = await ingest(caller, "u1", ["I live in Oslo."], session="s1", mode=QUEUED)
+    (waiting,) = stored.rows("ingest", "ingest_id = %s", first.ingest_id)
+    await end(caller, "s1")
+    await ingest(caller, "u1", ["I live in Rome now."], session="s2", mode=SYNC)
+    before = homes(stored)
+    assert before == [("s1", SUPERSEDED), ("s2", ACTIVE)]
+    await put_back(stored, first.ingest_id, waiting)
+    await refused(end(caller, "s1"), *BROKEN)
+    assert homes(stored) == before
+    assert stored.rows("ingest", "ingest_id = %s", first.ingest_id)[0]["state"] == FAILED
+    await refused(progress(caller, first.ingest_id), *BROKEN)
+    # What is said in the conversation from now on is looked at.
+    again = await ingest(caller, "u1", [turn(1, "I live in Bergen.")], session="s1", mode=SYNC)
+    assert [one.result.memory.slot for one in again.extracted] == ["home_city"]
+    assert await findings(shared, caller.tenant) == []
+
+
+async def test_a_trail_that_tells_otherwise_is_not_believed(
+    shared: RunningService, caller: Caller, stored: Stored
+) -> None:
+    first = await ingest(caller, "u1", ["I live in Oslo.", "I live in Rome."], session="s1", mode=QUEUED)
+    (waiting,) = stored.rows("ingest", "ingest_id = %s", first.ingest_id)
+    await end(caller, "s1")
+    await put_back(stored, first.ingest_id, waiting)
+    # The event of the look says that there was none.
+    stored.database.execute(
+        "UPDATE audit_event SET payload = convert_to(replace(convert_from(payload, 'UTF8'),"
+        " '\"extractor\":1', '\"extractor\":0'), 'UTF8') WHERE tenant_id = %s AND action = 10",
+        (stored.tenant_id,),
+    )
+    before = homes(stored)
+    await refused(end(caller, "s1"), *BROKEN)
+    assert homes(stored) == before
+    assert "event_changed" in " ".join(await findings(shared, caller.tenant))

@@ -15,7 +15,7 @@ from enum import Enum
 from uuid import UUID, uuid4
 
 from muniment_server.audit.events import AuditAction, AuditOutcome
-from muniment_server.domain.errors import MunimentError, TransactionConflict
+from muniment_server.domain.errors import IntegrityViolation, MunimentError, TransactionConflict
 from muniment_server.domain.extraction.candidate import (
     Candidate,
     Extraction,
@@ -47,6 +47,7 @@ from .extract_claim import (
 )
 from .ingest_body import IngestBody, Outcome, claimable
 from .ingest_record import ingested_details
+from .ingest_told import newest, told_of
 from .scoping import EpochChanged, usable_scope
 from .sealing import ScopeChange
 from .services import Attempts, Services
@@ -215,7 +216,7 @@ async def _store(
         also = batch.near.requests(prepared) if batch is not None else []
         opened = await open_write(work, scope_id, None, hashes, slots, also)
         row = usable_scope(context.tenant_id, key, heard.scope, opened.scope)
-        waiting = await _still_ours(work, claimed, heard.found)
+        waiting = await _still_ours(services, work, claimed, heard.found)
         done: Applied | None = None
         if batch is not None:
             change = ScopeChange(key, context.tenant_id, row)
@@ -229,22 +230,31 @@ async def _store(
         await release(work, claimed.conversation.conversation_id, claimed.worker, due)
 
 
-async def _still_ours(work: UnitOfWork, claimed: Claimed, found: frozenset[UUID]) -> dict[UUID, IngestBody]:
+async def _still_ours(
+    services: Services, work: UnitOfWork, claimed: Claimed, found: frozenset[UUID]
+) -> dict[UUID, IngestBody]:
     """The ingests as they are now, under the locks: a stream may have added to them, an erasure taken.
 
     found: memories of turns that must still be there. Raises Abandoned, Changed.
     """
-    if not await holds(work, claimed.conversation.conversation_id, claimed.worker):
+    conversation = claimed.conversation
+    if not await holds(work, conversation.conversation_id, claimed.worker):
         raise Abandoned
     if found - (await scopes_of(work, found)).keys():
         raise Changed
-    rows = await waiting_ingests(work, claimed.conversation.conversation_id, MOST_INGESTS)
     ours = {job.row.ingest_id for job in claimed.jobs}
-    return {
-        row.ingest_id: body_in(claimed.key, claimed.conversation, row)
-        for row in rows
-        if row.ingest_id in ours
-    }
+    rows = await waiting_ingests(work, conversation.conversation_id, MOST_INGESTS)
+    rows = [row for row in rows if row.ingest_id in ours]
+    tenant_key = await services.keys.tenant(work.tenant_id)
+    try:
+        told = await told_of(work, tenant_key, conversation, [row.ingest_id for row in rows])
+        return {
+            row.ingest_id: newest(body_in(claimed.key, conversation, row), told.get(row.ingest_id))
+            for row in rows
+        }
+    except IntegrityViolation:
+        # Whoever claims it next sees which of them, and refuses it.
+        raise Changed from None
 
 
 async def _finish(
@@ -281,6 +291,7 @@ async def _finish(
         results=(*body.results, *results)[:MOST_RESULTS],
         by=made.by,
         fallback=made.fallback or body.fallback,
+        looks=(body.looks or 0) + 1,
     )
     ended = None if pending else now
     await update_ingest(
@@ -335,7 +346,7 @@ async def _put_off(services: Services, tenant_id: UUID, claimed: Claimed, error:
                 await release(work, claimed.conversation.conversation_id, claimed.worker, due)
                 return
             try:
-                waiting = await _still_ours(work, claimed, frozenset())
+                waiting = await _still_ours(services, work, claimed, frozenset())
             except Abandoned:
                 return
             await _give_up(services, work, tenant_id, claimed, waiting, error, now)
@@ -355,7 +366,7 @@ async def _give_up(
 ) -> None:
     context = claimed.jobs[0].body.writer.context(tenant_id, 10.0)
     for ingest_id, body in waiting.items():
-        failed = replace(body, state=IngestState.FAILED, pending=())
+        failed = replace(body, state=IngestState.FAILED, pending=(), looks=(body.looks or 0) + 1)
         await update_ingest(
             work, ingest_id, int(IngestState.FAILED), failed.seal(claimed.key, ingest_id), now
         )

@@ -26,6 +26,7 @@ from muniment_server.storage.memories import read_memories, read_scopes
 from muniment_server.telemetry.instruments import metrics
 
 from .ingest_body import IngestBody, PendingTurn, conversation_id, open_body, role_of
+from .ingest_told import newest, told_of
 from .scoping import read_label, reading_key
 from .sealing import is_genuine, open_content
 from .services import Services
@@ -105,14 +106,20 @@ async def _jobs(
         return []
     jobs: list[tuple[Job, ScopeKey]] = []
     room = services.ingest.turns
-    for row in await waiting_ingests(work, conversation.conversation_id, MOST_INGESTS):
+    rows = await waiting_ingests(work, conversation.conversation_id, MOST_INGESTS)
+    try:
+        told = await told_of(work, tenant_key, conversation, [row.ingest_id for row in rows])
+    except IntegrityViolation:
+        await _refuse_all(services, work, conversation)
+        return []
+    for row in rows:
         key = await reading_key(services.keys, work.tenant_id, conversation.scope_id, row.key_epoch)
         if key is None:
             # Of an epoch that was erased: nobody can read it any more.
             await remove_ingests(work, conversation.scope_id, [conversation.conversation_id])
             return []
         try:
-            body = body_in(key, conversation, row)
+            body = newest(body_in(key, conversation, row), told.get(row.ingest_id))
         except IntegrityViolation:
             await _refuse(services, work, row)
             continue

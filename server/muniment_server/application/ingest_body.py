@@ -183,7 +183,8 @@ class Outcome:
 class IngestBody:
     """The record of an ingest. pending: in the order of the conversation. by: who did what is done.
 
-    agent: that the conversation is narrowed to.
+    agent: that the conversation is narrowed to. looks: how often something was made of its turns, or they
+    were given up; None in a record of a version that did not count.
     """
 
     writer: Writer
@@ -194,6 +195,7 @@ class IngestBody:
     results: tuple[Outcome, ...] = ()
     by: ExtractorKind | None = None
     fallback: Fallback | None = None
+    looks: int | None = 0
 
     def seal(self, key: ScopeKey, ingest_id: UUID) -> bytes:
         """The ciphertext to store."""
@@ -242,6 +244,7 @@ def _plain(body: IngestBody) -> dict[str, Any]:
         ],
         "by": body.by,
         "fallback": body.fallback,
+        "looks": body.looks,
     }
 
 
@@ -259,6 +262,7 @@ def _body(plain: dict[str, Any]) -> IngestBody:
         tuple(_outcome(*one) for one in plain["results"]),
         ExtractorKind(plain["by"]) if plain["by"] else None,
         Fallback(plain["fallback"]) if plain["fallback"] else None,
+        plain.get("looks"),
     )
 
 

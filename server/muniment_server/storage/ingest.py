@@ -123,6 +123,17 @@ async def waiting_ingests(work: UnitOfWork, conversation_id: UUID, limit: int) -
     return [_ingest(row) for row in rows]
 
 
+async def events_of(work: UnitOfWork, conversation: Conversation, since: UUID) -> list[Row]:
+    """Events of a conversation's ingests, with all columns, from this id on."""
+    return await work.fetch(
+        "ingest_events",
+        scope_id=conversation.scope_id,
+        agent=conversation.agent,
+        session=conversation.session,
+        since=since,
+    )
+
+
 async def count_attempt(work: UnitOfWork, ingest_ids: Sequence[UUID]) -> None:
     """Queue that an attempt begins."""
     await work.send("ingest_try", ingest_ids=list(ingest_ids))
