@@ -114,6 +114,9 @@ class Driver:
             added = [(key, value) for key, value in override if value is not None]
 
             def overridden(given: Any) -> Metadata:
+                if any(not (value.isascii() and value.isprintable()) for _, value in added):
+                    # What gRPC cannot carry.
+                    raise muniment.InvalidRequest("metadata must be printable ASCII")
                 return Metadata([*(pair for pair in given if pair[0] not in dropped), *added])
 
             async def metadata(*arguments: Any) -> Metadata:
