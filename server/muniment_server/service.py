@@ -30,6 +30,7 @@ from muniment_server.api.audit_service import AuditService
 from muniment_server.api.memory_service import MemoryService
 from muniment_server.api.review_service import ReviewService
 from muniment_server.api.subject_service import SubjectService
+from muniment_server.application.backlogs import backlogs
 from muniment_server.application.erase import finish_pending
 from muniment_server.application.extracting import IngestPolicy
 from muniment_server.application.ingest_worker import IngestWorker
@@ -367,6 +368,10 @@ class Service:
                 await self.expire_reviews()
             except Exception as error:  # noqa: BLE001 - tried again in a while
                 _log.warning("overdue reviews could not be rejected: %s", type(error).__name__)
+            try:
+                await self.measure_backlogs()
+            except Exception as error:  # noqa: BLE001 - tried again in a while
+                _log.warning("what waits could not be counted: %s", type(error).__name__)
             await asyncio.sleep(_UPKEEP_SECONDS)
             self.keys.purge()
 
@@ -397,6 +402,16 @@ class Service:
         for tenant_id in await self._tenants(self.maintenance):
             ended += await expire_reviews(self.services, tenant_id)
         return ended
+
+    async def measure_backlogs(self) -> None:
+        """Tell the metrics what waits, where something reads them."""
+        if self.maintenance is None or not metrics().enabled:
+            return
+        found = await backlogs(self.services, await self._tenants(self.maintenance))
+        metrics().embeddings_pending(found.embeddings, found.embedding_lag)
+        metrics().ingests_pending(found.ingests, found.ingest_lag)
+        metrics().reviews_pending(found.reviews)
+        metrics().audit_pending(found.events)
 
     @staticmethod
     async def _tenants(database: Database) -> list[UUID]:

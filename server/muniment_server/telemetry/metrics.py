@@ -107,6 +107,27 @@ class Metrics:
         self._lag = meter.create_gauge(
             names.METRIC_EMBEDDING_LAG, unit="s", description="Age of the oldest memory without its vector."
         )
+        self._embeddings_pending = meter.create_gauge(
+            names.METRIC_EMBEDDING_PENDING, unit="{memory}", description="Memories without their vector."
+        )
+        self._ingests_pending = meter.create_gauge(
+            names.METRIC_INGEST_PENDING,
+            unit="{ingest}",
+            description="Ingests whose turns are to be looked at.",
+        )
+        self._ingest_lag = meter.create_gauge(
+            names.METRIC_INGEST_LAG,
+            unit="s",
+            description="For how long the first conversation of the queue has been due.",
+        )
+        self._reviews_pending = meter.create_gauge(
+            names.METRIC_REVIEW_PENDING, unit="{memory}", description="Memories that wait for a reviewer."
+        )
+        self._audit_pending = meter.create_gauge(
+            names.METRIC_AUDIT_PENDING,
+            unit="{event}",
+            description="Audit events without a place in their chain.",
+        )
         self._erasures_pending = meter.create_gauge(
             names.METRIC_ERASURE_PENDING, unit="{erasure}", description="Erasures that are not complete."
         )
@@ -200,9 +221,23 @@ class Metrics:
         """Written items that ended with this outcome, as the contract names it."""
         self._written.add(count, {names.WRITE_OUTCOME: outcome})
 
-    def embedding_lag(self, seconds: float) -> None:
-        """Age of the oldest memory that waits for its vector; 0 when none does."""
+    def embeddings_pending(self, count: int, seconds: float) -> None:
+        """Memories that wait for their vector, and the age of the oldest; 0 when none does."""
+        self._embeddings_pending.set(count)
         self._lag.set(seconds)
+
+    def ingests_pending(self, count: int, seconds: float) -> None:
+        """Ingests that wait to be looked at, and for how long the first conversation has been due."""
+        self._ingests_pending.set(count)
+        self._ingest_lag.set(seconds)
+
+    def reviews_pending(self, count: int) -> None:
+        """Memories that wait for a reviewer."""
+        self._reviews_pending.set(count)
+
+    def audit_pending(self, count: int) -> None:
+        """Audit events that have no place in their chain yet."""
+        self._audit_pending.set(count)
 
     def erasures_pending(self, count: int) -> None:
         """Erasures that are not complete yet."""
