@@ -42,7 +42,7 @@ const (
 	RetrievalLeg_RETRIEVAL_LEG_TIME RetrievalLeg = 5
 	// What the turns before and after a TURN say. Only for TURN memories.
 	RetrievalLeg_RETRIEVAL_LEG_NEIGHBOUR RetrievalLeg = 6
-	// Words of the whole session that a TURN stands in. Only for TURN memories.
+	// The session that a TURN stands in: its words, and its turn nearest to the query. Only for TURN memories.
 	RetrievalLeg_RETRIEVAL_LEG_SESSION RetrievalLeg = 7
 )
 

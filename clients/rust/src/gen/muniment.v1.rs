@@ -2168,7 +2168,7 @@ pub enum RetrievalLeg {
     Time = 5,
     /// What the turns before and after a TURN say. Only for TURN memories.
     Neighbour = 6,
-    /// Words of the whole session that a TURN stands in. Only for TURN memories.
+    /// The session that a TURN stands in: its words, and its turn nearest to the query. Only for TURN memories.
     Session = 7,
 }
 impl RetrievalLeg {

@@ -339,7 +339,7 @@ export enum RetrievalLeg {
   NEIGHBOUR = 6,
 
   /**
-   * Words of the whole session that a TURN stands in. Only for TURN memories.
+   * The session that a TURN stands in: its words, and its turn nearest to the query. Only for TURN memories.
    *
    * @generated from enum value: RETRIEVAL_LEG_SESSION = 7;
    */

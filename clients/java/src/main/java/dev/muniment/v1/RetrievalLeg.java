@@ -73,7 +73,7 @@ public enum RetrievalLeg
   RETRIEVAL_LEG_NEIGHBOUR(6),
   /**
    * <pre>
-   * Words of the whole session that a TURN stands in. Only for TURN memories.
+   * The session that a TURN stands in: its words, and its turn nearest to the query. Only for TURN memories.
    * </pre>
    *
    * <code>RETRIEVAL_LEG_SESSION = 7;</code>
@@ -149,7 +149,7 @@ public enum RetrievalLeg
   public static final int RETRIEVAL_LEG_NEIGHBOUR_VALUE = 6;
   /**
    * <pre>
-   * Words of the whole session that a TURN stands in. Only for TURN memories.
+   * The session that a TURN stands in: its words, and its turn nearest to the query. Only for TURN memories.
    * </pre>
    *
    * <code>RETRIEVAL_LEG_SESSION = 7;</code>
