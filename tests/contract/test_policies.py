@@ -11,6 +11,7 @@ from contract.stored import Stored, refused
 from muniment_server._gen.muniment.v1 import (
     audit_pb2,
     correction_pb2,
+    erasure_pb2,
     filter_pb2,
     ingest_pb2,
     memory_pb2,
@@ -18,13 +19,26 @@ from muniment_server._gen.muniment.v1 import (
     recall_pb2,
     review_pb2,
     subject_pb2,
+    write_pb2,
 )
 from muniment_server.audit.verify import verify
 from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.model import MemoryKind, SourceType, TrustLevel
+from muniment_server.identity.principal import Permission
 from support.conversations import ingest, made, progress, turn
 from support.policies import set_policy
-from support.service import EVENT, FACT, PREFERENCE, Caller, RunningService, item, reason, request_id, scope
+from support.service import (
+    EVENT,
+    FACT,
+    PREFERENCE,
+    Caller,
+    RunningService,
+    error_info,
+    item,
+    reason,
+    request_id,
+    scope,
+)
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -338,6 +352,86 @@ async def test_no_earlier_revision_out_of_the_view_is_shown(
     for who, contents in ((bound, ["Likes tea"]), (caller, ["Likes tea", "She says tea"])):
         found = await who.call("GetMemory", request)
         assert [one.memory.content for one in found.revisions] == contents
+
+
+async def test_what_lies_out_of_a_view_is_not_replaced(
+    shared: RunningService, caller: Caller, stored: Stored
+) -> None:
+    await set_policy(shared, caller.tenant, views={"planner": AgentView(tags=frozenset({"open"}))})
+    bound = shared.caller(caller.tenant, agent="planner")
+    hidden = (await caller.write("u1", item("Lives in Nice", slot="home"))).results[0].memory.memory_id
+    result = (await bound.write("u1", item("Lives in Lyon", slot="home", tags=["open"]))).results[0]
+    assert (result.outcome, result.rule) == (write_pb2.WRITE_OUTCOME_PENDING_REVIEW, "SLOT_OUT_OF_VIEW")
+    assert result.explanation
+    assert hidden not in str(result)
+    assert stored.live() == {hidden}
+
+    seen = (await bound.write("u1", item("Has a cat", tags=["open"]))).results[0].memory.memory_id
+    correction = item("Has a dog", slot="home", tags=["open"])
+    error = await refused(bound.supersede(seen, correction), "FAILED_PRECONDITION", "SLOT_CONFLICT")
+    assert "memory_id" not in error_info(error).metadata
+    error = await refused(caller.supersede(seen, correction), "FAILED_PRECONDITION", "SLOT_CONFLICT")
+    assert error_info(error).metadata["memory_id"] == hidden
+    assert stored.live() == {hidden, seen}
+    assert await findings(shared, caller) == []
+
+
+async def test_what_lies_out_of_a_view_is_not_erased(
+    shared: RunningService, caller: Caller, stored: Stored
+) -> None:
+    await set_policy(shared, caller.tenant, views={"planner": AgentView(tags=frozenset({"open"}))})
+    bound = shared.caller(caller.tenant, agent="planner")
+    written = (await caller.write("u1", "Lives in Nice", item("Has a cat", tags=["open"]))).results
+    hidden, seen = (one.memory.memory_id for one in written)
+
+    def erasing(**target: Any) -> Any:
+        return bound.call(
+            "Erase", memory_service_pb2.EraseRequest(target=erasure_pb2.ErasureTarget(**target))
+        )
+
+    both = erasure_pb2.MemoriesTarget(memory_ids=[hidden, seen])
+    await refused(erasing(memories=both), "NOT_FOUND", "MEMORY_NOT_FOUND")
+    session = erasure_pb2.SessionTarget(scope=scope("u1", session="s1"))
+    await refused(erasing(session=session), "PERMISSION_DENIED", "PERMISSION_DENIED")
+    assert stored.live() == {hidden, seen}
+    facts = erasure_pb2.FilterTarget(scope=scope("u1"), filter=filter_pb2.MemoryFilter(kinds=[FACT]))
+    assert (await erasing(filter=facts)).receipt.counts.memories == 1
+    assert stored.live() == {hidden}
+    assert await findings(shared, caller) == []
+
+
+async def test_a_space_out_of_the_view_is_not_written_to(
+    shared: RunningService, caller: Caller, stored: Stored
+) -> None:
+    await set_policy(shared, caller.tenant, views={"planner": AgentView(spaces=frozenset({"roadmap"}))})
+    bound = shared.caller(caller.tenant, agent="planner")
+    space = memory_pb2.Scope(space="salaries")
+    talk = memory_pb2.Scope(space="salaries", session="s1")
+    records = [subject_pb2.MemoryRecord(item=item("Up"))]
+    target = erasure_pb2.ErasureTarget(
+        filter=erasure_pb2.FilterTarget(scope=space, filter=filter_pb2.MemoryFilter(kinds=[FACT]))
+    )
+    for method, request in (
+        ("Write", memory_service_pb2.WriteRequest(scope=space, items=[item("Up")])),
+        ("Ingest", ingest_pb2.IngestRequest(scope=talk, turns=[turn(0, "We pay more.")])),
+        ("ImportMemories", subject_pb2.ImportMemoriesRequest(scope=space, records=records)),
+        ("Erase", memory_service_pb2.EraseRequest(target=target, validate_only=True)),
+    ):
+        await refused(bound.call(method, request), "PERMISSION_DENIED", "PERMISSION_DENIED")
+    assert stored.count("scope") == 0
+
+
+@pytest.mark.parametrize("permissions", [[Permission.WRITE], [Permission.WRITE, Permission.RECALL]])
+async def test_of_anothers_memory_that_is_restated_only_readers_are_told(
+    shared: RunningService, caller: Caller, permissions: list[Permission]
+) -> None:
+    first = item("The pin is blue", tags=["intranet"])
+    memory_id = (await caller.write("u1", first)).results[0].memory.memory_id
+    writer = shared.caller(caller.tenant, permissions=permissions)
+    again = (await writer.write("u1", "The pin is blue")).results[0]
+    assert (again.outcome, again.memory.memory_id) == (write_pb2.WRITE_OUTCOME_REINFORCED, memory_id)
+    assert list(again.memory.tags) == (["intranet"] if Permission.RECALL in permissions else [])
+    assert bool(again.memory.provenance.author) is (Permission.RECALL in permissions)
 
 
 async def test_nothing_is_told_of_what_lies_out_of_a_view(shared: RunningService, caller: Caller) -> None:

@@ -38,6 +38,7 @@ _EXPLANATIONS = {
     "INVISIBLE_CHARACTERS": "The text holds invisible characters inside words, so a person decides.",
     "LOOK_ALIKE_LETTERS": "The text mixes letters that look alike, so a person decides.",
     "REPEATED_WORDS": "The text repeats its words as if to be found for every question, so a person decides.",
+    "SLOT_OUT_OF_VIEW": "What it would replace is out of this agent's view, so a person decides.",
     "JUDGED_CONTRADICTION": "A judge finds that it contradicts what is stored, so a person decides.",
     "JUDGED_SAME": "A judge finds that it says what is stored already, so a person decides which stays.",
     "LOW_CONFIDENCE": "Whoever wrote it is not sure of it, so it waits for review.",

@@ -14,11 +14,13 @@ from uuid import UUID
 from muniment_server.audit.events import to_millionths
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.errors import IntegrityViolation
 from muniment_server.domain.gates.base import Verdict
 from muniment_server.domain.gates.screening import Screened
 from muniment_server.domain.model import (
     EmbeddingState,
+    Memory,
     MemoryState,
     NewMemory,
     Revision,
@@ -26,9 +28,9 @@ from muniment_server.domain.model import (
     WriteOutcome,
 )
 from muniment_server.domain.settings import TenantSettings
-from muniment_server.domain.write_plan import Decision, WritePlan
+from muniment_server.domain.write_plan import OUT_OF_VIEW, Decision, WritePlan
 from muniment_server.domain.write_result import WriteResult
-from muniment_server.identity.principal import CallContext
+from muniment_server.identity.principal import CallContext, Permission
 from muniment_server.retrieval.indexing import IndexTerms
 from muniment_server.storage.database import Row, UnitOfWork
 from muniment_server.telemetry.instruments import metrics
@@ -43,6 +45,7 @@ from .sealing import ScopeChange, is_genuine
 from .services import Services
 from .vectors import ItemVector
 from .vectors import vectors as made_vectors
+from .viewing import lets_change, view_of
 from .views import to_memory
 
 ALREADY_STORED = "ALREADY_STORED"
@@ -67,6 +70,7 @@ class Batch:
     analysed: Sequence[IndexTerms]
     made: Sequence[ItemVector]
     near: Near
+    view: AgentView | None = None
 
     def prepared(self, key: ScopeKey) -> list[Prepared]:
         """The kept items, hashed and encrypted under the scope's key."""
@@ -113,8 +117,9 @@ async def gathered(
     made = await item_vectors(services, context, [one.item for one in kept])
     most = settings.review.conflicts if near else 0
     around = await Near.of(services, context, scope, scope_id, most)
+    view = await view_of(services, context)
     batch = Batch(
-        services, context, scope, scope_id, tenant_key, settings, screened, kept, analysed, made, around
+        services, context, scope, scope_id, tenant_key, settings, screened, kept, analysed, made, around, view
     )
     return await _judged(batch) if near else batch
 
@@ -188,8 +193,9 @@ async def apply(
     """
     services, context, key = batch.services, batch.context, change.key
     first_doc = change.scope.next_doc if next_doc is None else next_doc
-    plan = WritePlan(batch.scope, batch.scope_id, key.epoch, first_doc, now)
     live, broken = _sifted(key, context.tenant_id, batch.scope, prepared, candidates)
+    hidden = {one.memory_id for one in live if not _lets_change(batch, one)}
+    plan = WritePlan(batch.scope, batch.scope_id, key.epoch, first_doc, now, hidden)
     plan.load(live)
     screened, prepared = await still_proposed(work, key, batch.scope_id, batch.screened, prepared)
     judged = admitted(change.scope, batch.settings, batch.scope, screened)
@@ -286,11 +292,10 @@ def _results(
                 )
             )
             continue
-        memory = plan.current(decision.memory_id)
         results.append(
             WriteResult(
                 outcome=decision.outcome,
-                memory=to_memory(batch.tenant_key, memory, batch.scope.kind, batch.scope.label),
+                memory=_told(batch, plan.current(decision.memory_id), decision),
                 superseded=decision.superseded,
                 embedding_state=one.vector.state,
                 rule=decision.rule,
@@ -301,6 +306,25 @@ def _results(
             )
         )
     return results
+
+
+def _lets_change(batch: Batch, revision: Revision) -> bool:
+    return lets_change(batch.view, batch.context, batch.scope.kind, batch.scope.label, revision)
+
+
+def _told(batch: Batch, revision: Revision, decision: Decision) -> Memory:
+    """The memory that carries an item's statement, as far as the caller may read it.
+
+    Of another's that was restated, and of one that waits for the place of a hidden one, its id and state.
+    """
+    context = batch.context
+    principal = context.principal
+    reads = principal.allows(Permission.RECALL) or principal.allows(Permission.REVIEW)
+    own = revision.author == str(principal.credential_id)
+    restated = decision.outcome is WriteOutcome.REINFORCED and not own
+    if decision.rule == OUT_OF_VIEW or (restated and not (reads and _lets_change(batch, revision))):
+        return Memory(revision.memory_id, revision.state)
+    return to_memory(batch.tenant_key, revision, batch.scope.kind, batch.scope.label)
 
 
 def _not_live(plan: WritePlan, written: Sequence[tuple[int, Prepared, Decision | None]]) -> frozenset[UUID]:

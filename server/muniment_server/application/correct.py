@@ -225,7 +225,13 @@ async def _restore(
     check_consent(held, wanted)
     now = services.clock()
     text = replace(wanted, supersedes=current.supersedes)
-    place = await place_of(work, key, replace(text, update_time=current.update_time), now)
+    place = await place_of(
+        work,
+        key,
+        replace(text, update_time=current.update_time),
+        now,
+        tells=lambda other: held.lets_change(context, other),
+    )
     live = place.live
     waits = wanted.trust > context.principal.max_trust or (
         live is not None and (wanted.trust < live.trust or not held.lets_change(context, live))

@@ -15,6 +15,7 @@ from muniment_server.audit.events import AuditAction, to_micros
 from muniment_server.crypto.errors import KeyStoreError
 from muniment_server.crypto.signing import RECEIPT_TYPE
 from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.errors import (
     ErasureNotFound,
     IntegrityViolation,
@@ -51,9 +52,18 @@ from .consistency import issue_token
 from .emptying import emptied, lock_for_erasure
 from .idempotency import RequestMark, earlier_response, remember
 from .receipts import is_genuine_receipt, is_pending, pending_mac
-from .scoping import EpochChanged, bind_scope, in_reach, locked_existing, reading_key, scope_number
+from .scoping import (
+    EpochChanged,
+    bind_scope,
+    in_reach,
+    locked_existing,
+    read_label,
+    reading_key,
+    scope_number,
+)
 from .sealing import ScopeChange, is_genuine
 from .services import Attempts, Services
+from .viewing import check_space, lets_change, view_of
 
 _log = logging.getLogger(__name__)
 
@@ -83,7 +93,7 @@ class KeptReason(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class EraseCommand:
-    """What to erase. Exactly the fields of its target are set."""
+    """What to erase. Exactly the fields of its target are set. view: what the caller may change at all."""
 
     target: ErasureTarget
     memory_ids: Sequence[UUID] = ()
@@ -94,6 +104,7 @@ class EraseCommand:
     reason_code: str = ""
     request_id: UUID | None = None
     payload: bytes = b""
+    view: AgentView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +154,14 @@ async def erase(services: Services, context: CallContext, command: EraseCommand)
     could not destroy a key yet. Raises MemoryNotFound for an id that never existed (then nothing is
     erased), PermissionDenied, RequestIdPayloadMismatch, TransactionConflict.
     """
+    view = await view_of(services, context)
     if command.scope is not None:
         bind_scope(context, command.scope)
+        await check_space(services, context, command.scope)
+    if view is not None and command.target is ErasureTarget.SESSION:
+        # All of a session is more than what the view shows of it.
+        raise PermissionDenied("agent")
+    command = replace(command, view=view)
     if command.target is ErasureTarget.SCOPE and context.principal.agent is not None:
         # All of a scope is more than what is narrowed to the agent or to none, and its key is everybody's.
         raise PermissionDenied("agent")
@@ -298,6 +315,9 @@ async def _remove_part(
         bound_agent=context.principal.agent,
         restriction=command.restriction,
     )
+    if command.view is not None:
+        label = read_label(key, row) or ""
+        found = [one for one in found if lets_change(command.view, context, row.kind, label, one)]
     if memory_ids is not None and context.principal.agent is not None:
         # What was erased a moment ago, by somebody else, is missing here too.
         missing = set(memory_ids) - {revision.memory_id for revision in found}

@@ -37,6 +37,7 @@ from .preparing import Prepared, check_expiry, check_items
 from .scoping import bind_scope, create_scope, usable_scope, writing_key
 from .sealing import ScopeChange
 from .services import Services
+from .viewing import check_space
 
 METHOD = "ImportMemories"
 NOT_IMPORTED = "STATE_NOT_IMPORTED"
@@ -104,6 +105,7 @@ async def import_memories(
     Raises what a Write raises, with the record's place; then nothing is stored.
     """
     bind_scope(context, command.scope)
+    await check_space(services, context, command.scope)
     records = [_dated(record) for record in command.records]
     check_items([record.item for record in records], _PATH)
     check_expiry([record.item for record in records], services.clock(), _PATH)

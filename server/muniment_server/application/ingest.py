@@ -35,6 +35,7 @@ from .preparing import Prepared, check_items
 from .scoping import EpochChanged, bind_scope, create_scope, usable_scope, writing_key
 from .sealing import ScopeChange
 from .services import Attempts, Services
+from .viewing import check_space
 
 _REDO = (IngestState.FAILED, IngestState.STORED)
 """Ingests whose turns are looked at when they are taken in again."""
@@ -97,6 +98,7 @@ async def _take_in(
     encode: Encode,
 ) -> tuple[bytes, UUID]:
     scope = bind_scope(context, command.scope)
+    await check_space(services, context, scope)
     if scope.session is None:
         raise InvalidRequest.of("scope.session", "required", "must name a session")
     if not command.turns and not command.end_session:

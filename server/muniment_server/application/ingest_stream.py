@@ -19,6 +19,7 @@ from .ingest_body import conversation_id
 from .ingest_record import Encode, IngestCommand, Taken, TakenTurn
 from .scoping import EpochChanged, bind_scope, locked_existing, writing_key
 from .services import Services
+from .viewing import check_space
 
 MOST_TURNS = 10_000
 """Of one stream, so that its answer stays below the size that every client can receive."""
@@ -55,6 +56,7 @@ class IngestStream:
         """Take the first part in. Where its request id is known already, nothing of the stream is stored:
         `end` compares it with what it was the first time. Raises what `ingest` raises."""
         scope = bind_scope(context, first.scope)
+        await check_space(services, context, scope)
         key = await services.keys.tenant(context.tenant_id)
         scope_id = key.scope_id(int(scope.kind), scope.label)
         conversation = conversation_id(key, scope_id, scope.agent, scope.session or "")

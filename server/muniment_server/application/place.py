@@ -1,7 +1,7 @@
 """The place of a memory that is to become live: what is live there now, and what the index needs."""
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -54,12 +54,21 @@ class Place:
         return self.moment + _MICROSECOND
 
 
+def _everything(_revision: Revision) -> bool:
+    return True
+
+
 async def place_of(
-    work: UnitOfWork, key: ScopeKey, revision: Revision, now: datetime, without: Collection[UUID] = ()
+    work: UnitOfWork,
+    key: ScopeKey,
+    revision: Revision,
+    now: datetime,
+    without: Collection[UUID] = (),
+    tells: Callable[[Revision], bool] = _everything,
 ) -> Place:
     """The place that a memory of a locked scope would take if it became live, with its text and slot.
 
-    without: memories that are about to leave it.
+    without: memories that are about to leave it. tells: whether the caller may know of a memory.
     What is live there is locked: at the end of its line of corrections, in its slot, or with the same
     statement. Raises SlotConflict when these are different memories, and IntegrityViolation.
     """
@@ -82,7 +91,8 @@ async def place_of(
             found[candidate.memory_id] = _genuine(work, key, candidate, contradicted)
     if len(found) > 1:
         in_slot = [one for one in found.values() if one.slot is not None and one.slot == revision.slot]
-        raise SlotConflict(str((in_slot or list(found.values()))[-1].memory_id))
+        other = (in_slot or list(found.values()))[-1]
+        raise SlotConflict(str(other.memory_id) if tells(other) else None)
     holder = next(iter(found.values()), None)
     return Place(holder, moment if holder is None else max(moment, holder.update_time))
 

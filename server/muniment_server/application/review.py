@@ -322,7 +322,7 @@ async def _accept(
     suspicious = edit is not None and edit.screened.verdict is Verdict.QUARANTINE
     place = Place(None, max(now, current.update_time))
     if not suspicious:
-        place = await place_of(work, key, text, now)
+        place = await place_of(work, key, text, now, tells=lambda other: held.lets_change(context, other))
     live = place.live
     if live is not None and (live.trust > context.principal.max_trust or not held.lets_change(context, live)):
         raise PermissionDenied(Permission.REVIEW.value)

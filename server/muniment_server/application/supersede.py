@@ -140,7 +140,8 @@ async def _attempt(
         label = read_label(key, row)
         if label is None:
             raise IntegrityViolation(str(old.memory_id))
-        if not lets_change(await view_of(services, context), context, row.kind, label, old):
+        view = await view_of(services, context)
+        if not lets_change(view, context, row.kind, label, old):
             raise MemoryNotFound(str(old.memory_id))
         check_active(old)
         check_etag(tenant_key, command.etag, old)
@@ -149,7 +150,8 @@ async def _attempt(
         (judged,) = admitted(row, settings, scope, [screened])
         if judged.item.slot is None:
             judged = replace(judged, item=replace(judged.item, slot=old.slot))
-        plan = WritePlan(scope, scope_id, key.epoch, row.next_doc, now)
+        hidden: set[UUID] = set()
+        plan = WritePlan(scope, scope_id, key.epoch, row.next_doc, now, hidden)
         plan.load([old])
         named = [old.memory_id]
         if judged.dropped:
@@ -164,6 +166,11 @@ async def _attempt(
             item = prepared[0].item
             if item.slot is not None and item.slot != old.slot:
                 holders = await write_candidates(work, scope_id, [], [item.slot])
+                hidden |= {
+                    holder.memory_id
+                    for holder, _ in holders
+                    if not lets_change(view, context, row.kind, label, holder)
+                }
                 plan.load([holder for holder, _ in holders])
             decision = plan.supersede(old, item)
             change = ScopeChange(key, tenant_id, row)

@@ -34,6 +34,16 @@ async def within_view(
     return replace(restriction, view=view)
 
 
+async def check_space(services: Services, context: CallContext, scope: Scope) -> None:
+    """Hold a space that a call writes to against the view of the agent that the credential is bound to.
+
+    Raises PermissionDenied. To be called before a transaction takes the connection.
+    """
+    view = await view_of(services, context)
+    if view is not None and not may_name(view, scope.kind, scope.label):
+        raise PermissionDenied("space")
+
+
 def may_name(view: AgentView, kind: ScopeKind, label: str) -> bool:
     """Whether a view lets a scope be named; only spaces are bounded."""
     return kind is not ScopeKind.SPACE or view.spaces is None or label in view.spaces

@@ -30,6 +30,7 @@ from .preparing import Prepared, check_expiry, check_items
 from .scoping import EpochChanged, bind_scope, create_scope, usable_scope, writing_key
 from .sealing import ScopeChange
 from .services import Attempts, Services
+from .viewing import check_space
 
 METHOD = "Write"
 
@@ -63,6 +64,7 @@ async def write(services: Services, context: CallContext, command: WriteCommand,
     EmbedderUnavailable, Overloaded; on any error nothing is stored.
     """
     scope = bind_scope(context, command.scope)
+    await check_space(services, context, scope)
     check_items(command.items)
     check_expiry(command.items, services.clock())
     tenant_key = await services.keys.tenant(context.tenant_id)

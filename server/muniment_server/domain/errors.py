@@ -353,18 +353,19 @@ class MemoryNotActive(MunimentError):
 
 
 class SlotConflict(MunimentError):
-    """The slot is held by another active memory of the scope, which `memory_id` names."""
+    """The slot is held by another active memory of the scope; `memory_id` names it if the caller may know."""
 
     reason = "SLOT_CONFLICT"
     code = "FAILED_PRECONDITION"
     message = "Another active memory holds this slot. Supersede that memory, or choose another slot."
     metadata_keys = frozenset({"memory_id"})
 
-    def __init__(self, memory_id: str) -> None:
+    def __init__(self, memory_id: str | None) -> None:
+        subject = f"memory/{memory_id}" if memory_id else "memory"
         super().__init__(
             metadata={"memory_id": memory_id},
             precondition=Precondition(
-                "SLOT", f"memory/{memory_id}", "The slot must be free or held by the memory superseded."
+                "SLOT", subject, "The slot must be free or held by the memory superseded."
             ),
         )
 

@@ -4,7 +4,7 @@ Conflicts never destroy. A statement replaces another only when it takes the sam
 caller names the memory that it corrects; an exact restatement reinforces. Similarity decides nothing.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,6 +24,9 @@ from .model import (
 
 LESS_TRUSTED = "LESS_TRUSTED_THAN_CORRECTED"
 """Rule: a correction from a less trusted source than the memory it corrects goes to review."""
+
+OUT_OF_VIEW = "SLOT_OUT_OF_VIEW"
+"""Rule: what an item would replace is hidden from the caller by a view, so a reviewer decides."""
 
 _HELD = {
     MemoryState.PENDING: WriteOutcome.PENDING_REVIEW,
@@ -86,7 +89,17 @@ class WritePlan:
     both unsealed.
     """
 
-    def __init__(self, scope: Scope, scope_id: UUID, key_epoch: int, next_doc: int, now: datetime) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        scope_id: UUID,
+        key_epoch: int,
+        next_doc: int,
+        now: datetime,
+        hidden: Container[UUID] = (),
+    ) -> None:
+        """hidden: memories that the caller may not change, for its view does not show them."""
+        self._hidden = hidden
         self._scope = scope
         self._scope_id = scope_id
         self._key_epoch = key_epoch
@@ -159,11 +172,14 @@ class WritePlan:
         """
         holder = self._slot_holder(item)
         if holder is not None and holder.memory_id != old.memory_id:
-            raise SlotConflict(str(holder.memory_id))
+            raise SlotConflict(None if holder.memory_id in self._hidden else str(holder.memory_id))
         return self._replace(old, item)
 
     def _replace(self, old: Revision, item: PreparedItem) -> Decision:
         less_trusted = item.provenance.trust < old.trust
+        if old.memory_id in self._hidden:
+            state = MemoryState.PENDING if item.state is MemoryState.ACTIVE else item.state
+            return self._hold(item, state, old.memory_id, OUT_OF_VIEW)
         if item.state is MemoryState.QUARANTINED or (item.state is MemoryState.PENDING and not less_trusted):
             return self._hold(item, item.state, old.memory_id, item.rule or "")
         if less_trusted:
