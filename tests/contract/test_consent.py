@@ -312,12 +312,15 @@ class TestDescribing:
         assert "because you said so" in english.holdings[0].sentence
         assert english.summary.startswith("4 memories are stored about you.")
         assert "1 conversation(s) are not to be remembered" in english.summary
+        assert english.summary.endswith("not in the language that was asked for.")
+        for spoken in ("", "en", "EN-gb"):
+            assert "asked for" not in (await described(spoken)).summary
         assert "共保存了 4 条记忆" in chinese.summary
         assert "2 条偏好，由您本人告知" in chinese.holdings[0].sentence
         assert english.consent.level == ALL
         actions = audit_pb2.AuditFilter(actions=[audit_pb2.AUDIT_ACTION_DESCRIBE_SUBJECT])
         read = await caller.call("Audit", memory_service_pb2.AuditRequest(filter=actions))
-        assert len(read.events) == 2
+        assert len(read.events) == 5
 
     async def test_nothing_is_stored_and_others_are_out_of_reach(
         self, shared: RunningService, caller: Caller

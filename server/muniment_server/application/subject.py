@@ -49,7 +49,7 @@ async def describe(services: Services, context: CallContext, scope: Scope, langu
     return Described(
         [(holding, sentence(holding, chosen)) for holding in holdings],
         consent,
-        summary(holdings, consent.under(default_consent(settings)), scope.kind, chosen),
+        summary(holdings, consent.under(default_consent(settings)), scope.kind, language),
         chosen,
     )
 

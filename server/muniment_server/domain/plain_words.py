@@ -73,16 +73,23 @@ def language_of(tag: str) -> str:
     return CHINESE if tag.split("-")[0].lower() == CHINESE else ENGLISH
 
 
+def exists_in(tag: str) -> bool:
+    """Whether texts exist in the language of a BCP 47 tag; none asks for English."""
+    return tag.split("-")[0].lower() in ("", ENGLISH, CHINESE)
+
+
 def sentence(holding: Holding, language: str) -> str:
     """One holding in a sentence: what, how it was learned, why, since when and how long."""
     return _chinese(holding) if language == CHINESE else _english(holding)
 
 
-def summary(holdings: Sequence[Holding], consent: Consent, kind: ScopeKind, language: str) -> str:
+def summary(holdings: Sequence[Holding], consent: Consent, kind: ScopeKind, tag: str) -> str:
     """An account of everything: what is stored, why, how long, and what the subject can do about it.
 
-    consent: what holds, the default of the tenant included.
+    consent: what holds, the default of the tenant included. tag: of the language asked for; where the account
+    does not exist in it, it is given in English and says so.
     """
+    language = language_of(tag)
     total = sum(holding.count for holding in holdings)
     if language == CHINESE:
         about = "关于您" if kind is ScopeKind.SUBJECT else "这个空间里"
@@ -102,6 +109,10 @@ def summary(holdings: Sequence[Holding], consent: Consent, kind: ScopeKind, lang
         "At any time you can see and take along all of it, have it corrected, change your consent, name a "
         "conversation that is not to be remembered, or have everything erased."
     )
+    if not exists_in(tag):
+        lines.append(
+            "This account exists in English and Chinese only, not in the language that was asked for."
+        )
     return "\n".join(lines)
 
 
