@@ -504,6 +504,8 @@ async def _prepared(
         server=server,
     )
     await service.start()
+    # Before what it stands on is closed, whatever happens from here on.
+    closing.push_async_callback(service.stop)
     server.handle_signals()
     announce(installation, server)
     return service

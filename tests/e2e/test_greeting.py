@@ -18,6 +18,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+import muniment
 from muniment_server.bootstrap import DevKey, Installation
 from muniment_server.cli.serve import greeting
 from muniment_server.config import Settings
@@ -87,6 +88,12 @@ def certificates(folder: Path, name: str) -> None:
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
     )
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 def speaks_ipv6() -> bool:
@@ -163,3 +170,29 @@ def test_a_client_certificate_is_the_clients_own(tmp_path: Path) -> None:
         r"tls=muniment\.TLS\(root_certificates=\S+\)",
         greeted(tls_cert_file=tmp_path / "server.crt", tls_key_file=tmp_path / "server.key"),
     )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is full")
+def test_a_greeting_that_cannot_be_printed_stops_no_service(home: Path) -> None:
+    port = free_port()
+    with Path("/dev/full").open("wb") as full:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "muniment_server", "serve", "--listen", f"127.0.0.1:{port}"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(MUNIMENT_HOME=str(home)),
+        )
+    try:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "the greeting cannot be printed" in line:
+                break
+        key = (home / "dev-key").read_text("utf-8").strip()
+        with muniment.connect_sync(f"127.0.0.1:{port}", tenant="dev", api_key=key) as memory:
+            memory.write("The locker is in the east hall.", subject="ada")
+    finally:
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "Traceback" not in errors

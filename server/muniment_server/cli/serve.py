@@ -1,8 +1,10 @@
 """`muniment serve`: the service."""
 
 import json
+import logging
 import os
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from muniment_server.config import Settings
     from muniment_server.grpc_server import GrpcServer
 
+_log = logging.getLogger("muniment.service")
 
 _EXAMPLE = (
     "import muniment; m = muniment.connect_sync({connection}); "
@@ -45,8 +48,14 @@ def serve(
     configure_logging(settings.log_level, as_json=settings.log_format == "json")
 
     def announce(installation: "Installation", server: "GrpcServer") -> None:
-        for line in greeting(settings, installation, server.port):
-            print(line, flush=True)
+        try:
+            for line in greeting(settings, installation, server.port):
+                print(line, flush=True)
+        except OSError as error:
+            # Nobody reads along, or the disk is full: no reason not to serve.
+            _log.warning("the greeting cannot be printed: %s", error.strerror)
+            # What is left in the buffer would fail again at the end of the process.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     grpc_server.run(service.serve(settings, announce), use_uvloop=settings.uvloop)
 
