@@ -182,6 +182,8 @@ class Settings(BaseSettings):
     """Seconds that a Recall waits at most, and half of the time that it has left."""
     rerank_weight: Annotated[float, Field(ge=0, le=1)] = 0.5
     """The reranker's share of what a score has above the threshold."""
+    recall_exact_rows: Annotated[int, Field(ge=1_000, le=1_000_000_000)] = 20_000
+    """Subjects and spaces with more ACTIVE memories are recalled by drawing the likely ones first."""
     ingest_quiet_seconds: Seconds | None = None
     """Seconds without a new turn after which a session's extraction begins; by default each tenant's own."""
     ingest_attempts: Annotated[int, Field(ge=1, le=100)] = 5

@@ -202,6 +202,7 @@ class Service:
             on_ingested=lambda tenant_id: self.ingests.notify(tenant_id),
             judge=configured_judge(settings, self.chat),
             judge_patience=settings.judge_timeout,
+            exact_rows=settings.recall_exact_rows,
             reranker=configured_reranker(settings),
             rerank_policy=RerankPolicy(
                 settings.rerank_candidates, settings.rerank_timeout, settings.rerank_weight

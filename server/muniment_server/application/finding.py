@@ -90,7 +90,7 @@ async def find_candidates(
     }
     with stage_timing("find"):
         if command.as_of is None:
-            rows = await find(work, now=now, **looked_for)
+            rows = await find(work, now=now, exact_rows=services.exact_rows, **looked_for)
         else:
             rows = await find_as_of(work, key, as_of=command.as_of, **looked_for)
     tell_legs(command.legs, rows.candidates, fetch)

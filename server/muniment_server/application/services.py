@@ -18,6 +18,7 @@ from muniment_server.extraction.base import Extractor
 from muniment_server.judging.base import Judge
 from muniment_server.reranking.base import Reranker, RerankPolicy
 from muniment_server.storage.database import Database
+from muniment_server.storage.recall import EXACT_ROWS
 
 from .extracting import IngestPolicy, rules_only
 from .policies import Policies
@@ -93,6 +94,8 @@ class Services:
     """Seconds that a write waits for the judge."""
     reranker: Reranker | None = None
     rerank_policy: RerankPolicy = field(default_factory=RerankPolicy)
+    exact_rows: int = EXACT_ROWS
+    """Up to so many memories of a scope are all scored by a Recall."""
 
     async def changed_model(self, before: LiveModel) -> LiveModel:
         """The model in use after it was another one than `before`.

@@ -2,6 +2,9 @@
 
 Statements use `%(name)s` for parameters and are compiled once to the server's own `$1` form, so that
 no text is parsed again per call. The name goes into the span and into the metrics.
+
+A file may hold several statements that are the same but for some lines: a line that ends with `--@name`
+belongs to the statement of that name alone, all others to every one of them.
 """
 
 import re
@@ -12,6 +15,7 @@ from importlib import resources
 from typing import Any
 
 _PARAMETER = re.compile(r"%\((\w+)\)s")
+_MARK = re.compile(r"[ ]*--@(\w+)$")
 _COMMENT = re.compile(r"--[^\n]*")
 _TARGET = re.compile(r"\b(?:FROM|INTO|UPDATE)\s+([a-z_]+)")
 _OPERATION = re.compile(r"\b(INSERT|UPDATE|DELETE|SELECT)\b")
@@ -54,14 +58,29 @@ def compile_statement(name: str, source: str) -> Statement:
     )
 
 
+def split_statements(name: str, text: str) -> dict[str, str]:
+    """The statements of the file `name`, each with its own lines; most files hold one."""
+    lines = [(line, _MARK.search(line)) for line in text.splitlines()]
+    names = {name} | {mark[1] for _, mark in lines if mark}
+    return {
+        one: "\n".join(
+            line if mark is None else line[: mark.start()]
+            for line, mark in lines
+            if mark is None or mark[1] == one
+        )
+        for one in names
+    }
+
+
 @cache
 def load_statements() -> Mapping[str, Statement]:
     """All statements by name."""
     folder = resources.files(__package__).joinpath("sql")
     return {
-        file.name.removesuffix(".sql"): compile_statement(
-            file.name.removesuffix(".sql"), file.read_text(encoding="utf-8")
-        )
+        name: compile_statement(name, source)
         for file in folder.iterdir()
         if file.name.endswith(".sql")
+        for name, source in split_statements(
+            file.name.removesuffix(".sql"), file.read_text(encoding="utf-8")
+        ).items()
     }

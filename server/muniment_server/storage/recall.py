@@ -1,6 +1,7 @@
-"""The one statement of Recall."""
+"""The statement of Recall, and the one that takes its place in large scopes."""
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -8,15 +9,23 @@ from uuid import UUID
 
 from pgvector import HalfVector
 
-from muniment_server.domain.model import MemoryFilter, Revision, ScopeRow, TimeRange
+from muniment_server.domain.model import MemoryFilter, MemoryState, Revision, ScopeRow, TimeRange
 from muniment_server.domain.ranking import DEFAULTS, RankingSettings
 
 from .database import Row, UnitOfWork
 from .memories import filter_values, is_unrestricted, to_revision, to_scope
 
-RECALL_SETTINGS = {"enable_nestloop": "off", "plan_cache_mode": "force_generic_plan"}
+RECALL_SETTINGS = {
+    "enable_nestloop": "off",
+    "enable_sort": "off",
+    "plan_cache_mode": "force_generic_plan",
+    "work_mem": "64MB",
+}
 """Settings of the transaction that runs the statement; see sql/recall.sql."""
 _RANK_DEPTH = 200
+EXACT_ROWS = 20_000
+"""Up to so many ACTIVE memories of a scope are all scored; of more the likely ones are drawn first."""
+_MOST_SIZES = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,30 @@ _PLAIN = tuple(
     for field in fields(Aim)
     if field.type is float or field.name in ("embedding", "asks", "pinned_most", "reciprocal", "leg_count")
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """How much of a large scope is scored (docs/recall.md).
+
+    near: nearest by the signs of their vectors, at least; near_each: and so many for each memory to be found.
+    words: with the best words. sessions: whole ones.
+    """
+
+    near: int = 2_000
+    near_each: int = 40
+    words: int = 500
+    sessions: int = 80
+
+    def values(self, fetch: int) -> dict[str, int]:
+        """What the statement takes: half of what is near has to pass the filters to be trusted."""
+        near = max(self.near, self.near_each * fetch)
+        return {
+            "draw_near": near,
+            "least_near": near // 2,
+            "draw_words": max(self.words, fetch),
+            "draw_sessions": self.sessions,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +182,32 @@ class RecallRows:
         return RecallRows([], 0, 0, 0, 0, 0, self.key_epoch, self.scope, self.total)
 
 
+class ScopeSizes:
+    """How many memories scopes had when last looked at: a hint, by which a statement is chosen.
+
+    A wrong one costs time and no memory: either statement answers for a scope of any size.
+    """
+
+    def __init__(self, most: int = _MOST_SIZES) -> None:
+        self._most = most
+        self._sizes: OrderedDict[tuple[UUID, UUID], int] = OrderedDict()
+
+    def note(self, tenant_id: UUID, scope_id: UUID, size: int) -> None:
+        """Remember a size; the one not used for longest is forgotten."""
+        self._sizes[tenant_id, scope_id] = size
+        self._sizes.move_to_end((tenant_id, scope_id))
+        if len(self._sizes) > self._most:
+            self._sizes.popitem(last=False)
+
+    def get(self, tenant_id: UUID, scope_id: UUID) -> int | None:
+        """The size that was last noted, if there is one."""
+        return self._sizes.get((tenant_id, scope_id))
+
+
+_SIZES = ScopeSizes()
+_DRAW = Draw()
+
+
 async def recall(
     work: UnitOfWork,
     *,
@@ -164,8 +223,14 @@ async def recall(
     excluded: Sequence[UUID],
     now: datetime,
     bound_agent: str | None = None,
+    exact_rows: int = EXACT_ROWS,
+    draw: Draw = _DRAW,
 ) -> RecallRows:
-    """Find the best `fetch` memories of a scope; see sql/recall.sql for what is counted and scored."""
+    """Find the best `fetch` memories of a scope; see sql/recall.sql for what is counted and scored.
+
+    exact_rows: in a scope with more ACTIVE memories recall_large is asked first, and recall only where the
+    filters leave too little of what that drew.
+    """
     values = filter_values(restriction)
     values |= {
         "unrestricted": is_unrestricted(values),
@@ -183,7 +248,7 @@ async def recall(
         "now": now,
         **_aim_values(aim),
     }
-    scopes, rows = await work.fetch_together(("scope_read", {"scope_ids": [scope_id]}), ("recall", values))
+    scopes, rows = await _run(work, values, exact_rows, draw)
     first: dict[str, Any] = rows[0]
     return RecallRows(
         candidates=[_candidate(row) for row in rows if row["memory_id"] is not None],
@@ -197,6 +262,32 @@ async def recall(
         model_in_use=first["model_in_use"],
         waiting=first["waiting"],
     )
+
+
+async def _run(
+    work: UnitOfWork, values: Mapping[str, Any], exact_rows: int, draw: Draw
+) -> tuple[list[Row], list[Row]]:
+    """The row of the scope, and what the statement for a scope of its size found."""
+    scope_id: UUID = values["scope_id"]
+    read = ("scope_read", {"scope_ids": [scope_id]})
+    # Only what is ACTIVE has words in the index, and without words or a vector there is nothing to draw by.
+    if values["states"] == [MemoryState.ACTIVE] and (values["tokens"] or values["embedding"] is not None):
+        size = _SIZES.get(work.tenant_id, scope_id)
+        if size is None:
+            size = _size(await work.fetch(read[0], **read[1]))
+        if size > exact_rows:
+            drawing = {**values, **draw.values(values["fetch"])}
+            scopes, rows = await work.fetch_together(read, ("recall_large", drawing))
+            _SIZES.note(work.tenant_id, scope_id, _size(scopes))
+            if rows[0]["enough"]:
+                return scopes, rows
+    scopes, rows = await work.fetch_together(read, ("recall", values))
+    _SIZES.note(work.tenant_id, scope_id, _size(scopes))
+    return scopes, rows
+
+
+def _size(scopes: Sequence[Row]) -> int:
+    return int(scopes[0]["live_count"]) if scopes else 0
 
 
 def _candidate(row: Row) -> Candidate:

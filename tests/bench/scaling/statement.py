@@ -99,7 +99,7 @@ class RecallStatement:
             await connection.execute(b"BEGIN", prepare=False)
             await connection.execute(f"SET LOCAL app.tenant_id = '{self._tenant_id}'".encode(), prepare=False)
             for name, value in RECALL_SETTINGS.items():
-                await connection.execute(f"SET LOCAL {name} = {value}".encode(), prepare=False)
+                await connection.execute(f"SET LOCAL {name} = '{value}'".encode(), prepare=False)
             cursor = await connection.execute(
                 load_statements()["recall"].text.encode(), arguments, binary=True, prepare=True
             )

@@ -1,0 +1,466 @@
+"""The statement for large scopes against the exact one: as good, as complete, and nobody else's."""
+
+import asyncio
+import re
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import numpy as np
+import pytest
+from pgvector import HalfVector
+
+from muniment_server.domain.model import (
+    EmbeddingState,
+    MemoryFilter,
+    MemoryKind,
+    MemoryState,
+    Revision,
+    ScopeKind,
+    ScopeRow,
+    SourceType,
+    TrustLevel,
+)
+from muniment_server.storage.database import Database
+from muniment_server.storage.embeddings import EmbeddingRow, insert_embeddings
+from muniment_server.storage.memories import index_tokens, insert_memories, insert_scope
+from muniment_server.storage.queries import compile_statement, load_statements, split_statements
+from muniment_server.storage.recall import RECALL_SETTINGS, Aim, Draw, RecallRows, recall
+from support.postgres import PostgresDatabase
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+ALL = 10**9
+SIZE = 1_500
+DRAW = Draw(near=300, near_each=1, words=60, sessions=40)
+REFUSING = compile_statement("recall", "SELECT 1 / 0 AS total WHERE %(tenant_id)s::uuid IS NOT NULL")
+"""In the place of the exact statement: whoever runs it fails."""
+
+
+@dataclass
+class Corpus:
+    """Memories around topics: cosines to the topic's vector as a model gives them, words by Zipf's law."""
+
+    dimension: int
+    size: int = SIZE
+    topics: int = 12
+    seed: int = 5
+    vectors: np.ndarray = field(init=False)
+    words: list[list[int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.random = np.random.default_rng(self.seed)
+        self.centres = unit(self.random.normal(size=(self.topics, self.dimension)))
+        places = np.arange(self.size) % self.topics
+        cosines = self.random.uniform(0.15, 0.6, size=self.size)
+        self.vectors = np.array(
+            [self.near(int(place), float(one)) for place, one in zip(places, cosines, strict=True)]
+        )
+        self.words = [
+            sorted({min(int(one), 400) for one in self.random.zipf(1.3, size=10)}) for _ in range(self.size)
+        ]
+
+    def near(self, topic: int, cosine: float) -> np.ndarray:
+        centre = self.centres[topic]
+        noise = self.random.normal(size=self.dimension)
+        noise = unit(noise - (noise @ centre) * centre)
+        made: np.ndarray = cosine * centre + np.sqrt(1 - cosine**2) * noise
+        return made
+
+    def question(self) -> tuple[np.ndarray, list[int]]:
+        words = {min(int(one), 400) for one in self.random.zipf(1.3, size=5)}
+        return self.near(int(self.random.integers(self.topics)), 0.95), sorted(words)
+
+
+def unit(vector: np.ndarray) -> np.ndarray:
+    made: np.ndarray = vector / np.linalg.norm(vector, axis=-1, keepdims=True)
+    return made
+
+
+@dataclass(frozen=True)
+class Place:
+    scope_id: UUID
+    scope_no: int
+    ids: list[UUID]
+
+
+async def store(
+    pool: Database,
+    tenant_id: UUID,
+    corpus: Corpus,
+    *,
+    change: Callable[[int, Revision], Revision] = lambda _number, one: one,
+    model_no: int = 1,
+    scope_id: UUID | None = None,
+) -> Place:
+    """Put a corpus into a new scope; seals do not matter to the statement."""
+    scope_id = scope_id or uuid4()
+    scope_no = int.from_bytes(scope_id.bytes[:8], signed=True)
+    rows = [
+        change(number, revision(scope_id, number, corpus.words[number - 1])) for number in numbers(corpus)
+    ]
+    live = [one for one in rows if one.state is MemoryState.ACTIVE]
+    scope = ScopeRow(
+        scope_id=scope_id,
+        scope_no=scope_no,
+        kind=ScopeKind.SUBJECT,
+        label_ct=None,
+        key_epoch=1,
+        generation=1,
+        live_count=len(live),
+        live_terms=sum(one.term_count for one in live),
+        next_doc=corpus.size + 1,
+        set_count=0,
+        set_digest=b"",
+        seal=b"",
+    )
+    async with pool.transaction(tenant_id) as work:
+        await insert_scope(work, scope, NOW)
+        await insert_memories(work, rows)
+        tokens = [
+            (one.doc_no, dict.fromkeys(corpus.words[one.doc_no - 1], 1), one.term_count) for one in live
+        ]
+        await index_tokens(work, scope_no, tokens)
+        await store_vectors(pool, work, scope_no, corpus.vectors, model_no)
+    return Place(scope_id, scope_no, [one.memory_id for one in rows])
+
+
+async def store_vectors(
+    _pool: Database, work: Any, scope_no: int, vectors: np.ndarray, model_no: int
+) -> None:
+    rows = [
+        EmbeddingRow(model_no, number, 1, EmbeddingState.READY, HalfVector(vector), b"")
+        for number, vector in enumerate(vectors, 1)
+    ]
+    await insert_embeddings(work, scope_no, rows)
+
+
+def numbers(corpus: Corpus) -> range:
+    return range(1, corpus.size + 1)
+
+
+def revision(scope_id: UUID, number: int, words: Sequence[int]) -> Revision:
+    nothing: dict[str, Any] = dict.fromkeys(
+        (
+            "confidence", "expire_time", "valid_from", "valid_to", "reinforce_time", "supersedes",
+            "superseded_by", "slot", "agent", "session", "origin_session", "turn_number", "author_agent",
+            "source_ref",
+        )
+    )  # fmt: skip
+    return Revision(
+        **nothing,
+        memory_id=uuid4(),
+        scope_id=scope_id,
+        doc_no=number,
+        revision=1,
+        content_revision=1,
+        key_epoch=1,
+        state=MemoryState.ACTIVE,
+        kind=MemoryKind.FACT,
+        trust=TrustLevel.HIGH,
+        source_type=SourceType.USER_STATED,
+        analyzer=1,
+        term_count=len(words),
+        reinforce_count=0,
+        create_time=NOW,
+        update_time=NOW,
+        author="test",
+        tags=(),
+        properties={},
+        statement_hash=b"",
+        tokens=(),
+        content_ct=b"",
+        seal=b"",
+    )
+
+
+async def ask(
+    pool: Database,
+    tenant_id: UUID,
+    place: Place,
+    question: tuple[np.ndarray | None, Sequence[int]],
+    *,
+    exact: bool = False,
+    restriction: MemoryFilter | None = None,
+    model_no: int = 1,
+    min_score: float = 0.0,
+    fetch: int = 15,
+    draw: Draw = DRAW,
+) -> RecallRows:
+    vector, words = question
+    weights = (
+        (0.35, 0.65) if vector is not None and len(words) else (float(vector is not None), float(bool(words)))
+    )
+    async with pool.transaction(tenant_id, settings=RECALL_SETTINGS) as work:
+        return await recall(
+            work,
+            scope_id=place.scope_id,
+            scope_no=place.scope_no,
+            agent=None,
+            session=None,
+            restriction=restriction or MemoryFilter(),
+            model_no=model_no,
+            aim=Aim(
+                embedding=HalfVector(vector) if vector is not None else None,
+                tokens=list(words),
+                speakers=[-word for word in words],
+                cosine_low=0.1,
+                cosine_high=0.6,
+                vector_weight=weights[0],
+                lexical_weight=weights[1],
+                pinned_weight=0.15,
+                pinned_most=3,
+            ),
+            min_score=min_score,
+            fetch=fetch,
+            excluded=[],
+            now=NOW,
+            exact_rows=ALL if exact else 100,
+            draw=draw,
+        )
+
+
+def scores(rows: RecallRows) -> list[tuple[UUID, float]]:
+    return [(one.revision.memory_id, one.score) for one in rows.candidates if one.found]
+
+
+def share_of_best(drawn: RecallRows, exact: RecallRows, count: int = 10) -> float:
+    """Share of the best that was found; what is as good as the last of them may stand for it."""
+    best = scores(exact)[:count]
+    return sum(score >= best[-1][1] - 1e-9 for _, score in scores(drawn)[:count]) / len(best)
+
+
+class Store:
+    """A pool of the service's role, used from ordinary tests."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self.database = database
+        self.runner = asyncio.Runner()
+        self.pool = database.app(max_size=2)
+        self.run(self.pool.open())
+        self.exact = self.pool.statements["recall"]
+
+    def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return self.runner.run(coroutine)
+
+    def refuse_exact(self, refuse: bool) -> None:
+        self.pool.statements["recall"] = REFUSING if refuse else self.exact
+
+
+@pytest.fixture
+def stored(module_database: PostgresDatabase) -> Iterator[Store]:
+    store_ = Store(module_database)
+    yield store_
+    store_.run(store_.pool.close())
+    store_.runner.close()
+
+
+@pytest.mark.parametrize("dimension", [384, 256])
+def test_what_is_drawn_has_the_best_with_the_scores_that_the_exact_statement_gives(
+    stored: Store, dimension: int
+) -> None:
+    tenant_id = stored.database.add_tenant(f"best-{dimension}")
+    corpus = Corpus(dimension)
+    place = stored.run(store(stored.pool, tenant_id, corpus))
+    found = []
+    for number in range(25):
+        vector, words = corpus.question()
+        question = [(vector, words), (vector, []), (vector, words[:1])][number % 3]
+        exact = stored.run(ask(stored.pool, tenant_id, place, question, exact=True))
+        stored.refuse_exact(True)
+        drawn = stored.run(ask(stored.pool, tenant_id, place, question))
+        again = stored.run(ask(stored.pool, tenant_id, place, question))
+        stored.refuse_exact(False)
+        assert scores(drawn) == scores(again)
+        assert len(scores(drawn)) == len(scores(exact)) == 15
+        assert drawn.total < corpus.size
+        known = dict(scores(exact))
+        for memory_id, score in scores(drawn):
+            assert memory_id not in known or known[memory_id] == pytest.approx(score, abs=1e-12)
+        found.append(share_of_best(drawn, exact))
+    assert np.mean(found) >= 0.98
+
+
+def test_a_filter_that_leaves_little_of_what_was_drawn_is_answered_exactly(stored: Store) -> None:
+    tenant_id = stored.database.add_tenant("filters")
+    corpus = Corpus(384)
+
+    def change(number: int, one: Revision) -> Revision:
+        expire = NOW - timedelta(days=1) if number % 5 == 0 else None
+        state = MemoryState.SUPERSEDED if number % 7 == 0 else MemoryState.ACTIVE
+        tags = tuple(tag for tag, every in (("few", 60), ("some", 6), ("none", ALL)) if number % every == 0)
+        return replace(one, tags=tags, expire_time=expire, state=state)
+
+    place = stored.run(store(stored.pool, tenant_id, corpus, change=change))
+    for restriction in (
+        MemoryFilter(tags_any=("few",)),
+        MemoryFilter(tags_any=("some",)),
+        MemoryFilter(tags_any=("none",)),
+        MemoryFilter(tags_none=("some",)),
+        MemoryFilter(min_trust=TrustLevel.CONFIRMED),
+        MemoryFilter(states=(MemoryState.SUPERSEDED,)),
+        MemoryFilter(states=(MemoryState.ACTIVE, MemoryState.SUPERSEDED)),
+        MemoryFilter(kinds=(MemoryKind.RULE,)),
+    ):
+        for min_score in (0.0, 0.3, 0.6):
+            question = corpus.question()
+            options: dict[str, Any] = {"restriction": restriction, "min_score": min_score}
+            exact = stored.run(ask(stored.pool, tenant_id, place, question, exact=True, **options))
+            drawn = stored.run(ask(stored.pool, tenant_id, place, question, **options))
+            assert len(scores(drawn)) == len(scores(exact))
+            if restriction.tags_none:
+                # Most passes: what was drawn is trusted.
+                assert share_of_best(drawn, exact) >= 0.9 if scores(exact) else True
+            else:
+                assert scores(drawn) == scores(exact)
+                assert (drawn.total, drawn.filtered) == (exact.total, exact.filtered)
+
+
+def test_a_small_tenant_behind_many_foreign_vectors_gets_what_is_its_own(stored: Store) -> None:
+    corpus = Corpus(384)
+    crowd = stored.database.add_tenant("crowd")
+    small = stored.database.add_tenant("small")
+    scope_id = uuid4()
+    stored.run(store(stored.pool, crowd, corpus, scope_id=scope_id))
+    # The same scope number in another tenant, with the vectors farthest from what is asked for.
+    vector, _ = corpus.question()
+    few = Corpus(384, size=120, seed=9)
+    few.vectors = -np.array([vector + 0.3 * unit(few.random.normal(size=384)) for _ in range(few.size)])
+    place = stored.run(store(stored.pool, small, few, scope_id=scope_id))
+    rows = stored.run(ask(stored.pool, small, place, (vector, []), draw=Draw(near=60, near_each=1)))
+    exact = stored.run(ask(stored.pool, small, place, (vector, []), exact=True))
+    assert {memory_id for memory_id, _ in scores(rows)} <= set(place.ids)
+    assert len(scores(rows)) == len(scores(exact)) == 15
+
+
+def test_without_its_tenant_predicates_the_statement_draws_nothing_foreign(stored: Store) -> None:
+    corpus = Corpus(384, size=600)
+    scope_id = uuid4()
+    tenants = [stored.database.add_tenant(name) for name in ("mine", "theirs")]
+    mine, theirs = (stored.run(store(stored.pool, one, corpus, scope_id=scope_id)) for one in tenants)
+    question = corpus.question()
+    statement = load_statements()["recall_large"]
+    forgotten = re.sub(r"(\w+\.)?tenant_id = %\(tenant_id\)s", "true", statement.source)
+    assert forgotten.count("tenant_id") == 0
+    before = scores(stored.run(ask(stored.pool, tenants[0], mine, question)))
+    stored.refuse_exact(True)
+    stored.pool.statements["recall_large"] = compile_statement(
+        "recall_large", forgotten + "\n-- %(tenant_id)s"
+    )
+    after = scores(stored.run(ask(stored.pool, tenants[0], mine, question)))
+    assert after == before
+    assert not {memory_id for memory_id, _ in after} & set(theirs.ids)
+
+
+def test_a_line_marked_with_a_name_belongs_to_that_statement_alone() -> None:
+    text = "SELECT 1\nFROM a  --@one\nFROM b  --@two\n-- why\nWHERE true"
+    assert split_statements("one", text) == {
+        "one": "SELECT 1\nFROM a\n-- why\nWHERE true",
+        "two": "SELECT 1\nFROM b\n-- why\nWHERE true",
+    }
+    assert split_statements("one", "SELECT 1") == {"one": "SELECT 1"}
+
+
+def test_equal_scores_are_ordered_by_id(stored: Store) -> None:
+    tenant_id = stored.database.add_tenant("ties")
+    corpus = Corpus(384)
+    corpus.vectors[:] = corpus.vectors[0]
+    corpus.words = [[7] for _ in corpus.words]
+    place = stored.run(store(stored.pool, tenant_id, corpus))
+    stored.refuse_exact(True)
+    found = scores(stored.run(ask(stored.pool, tenant_id, place, (corpus.vectors[0], [7]))))
+    stored.refuse_exact(False)
+    assert len(found) == 15
+    assert len({score for _, score in found}) == 1
+    assert found == sorted(found, key=lambda one: one[0])
+
+
+def test_what_is_erased_is_not_drawn(stored: Store) -> None:
+    tenant_id = stored.database.add_tenant("erased")
+    corpus = Corpus(384)
+    place = stored.run(store(stored.pool, tenant_id, corpus))
+    question = corpus.question()
+    before = [memory_id for memory_id, _ in scores(stored.run(ask(stored.pool, tenant_id, place, question)))]
+    stored.database.execute(
+        "DELETE FROM memory WHERE tenant_id = %s AND memory_id = ANY(%s)", (tenant_id, before)
+    )
+    after = scores(stored.run(ask(stored.pool, tenant_id, place, question)))
+    # Their vectors and words are still there, as a writer behind the service's back would leave them.
+    assert len(after) == 15
+    assert not {memory_id for memory_id, _ in after} & set(before)
+
+
+def test_two_models_are_recalled_by_their_own_vectors_while_one_takes_the_others_place(stored: Store) -> None:
+    tenant_id = stored.database.add_tenant("models")
+    earlier, later = Corpus(384), Corpus(256, seed=6)
+    place = stored.run(store(stored.pool, tenant_id, earlier))
+
+    async def fill(begin: int, end: int) -> None:
+        async with stored.pool.transaction(tenant_id) as work:
+            rows = [
+                EmbeddingRow(2, number, 1, EmbeddingState.READY, HalfVector(later.vectors[number - 1]), b"")
+                for number in range(begin + 1, end + 1)
+            ]
+            await insert_embeddings(work, place.scope_no, rows)
+
+    whole = scores(stored.run(ask(stored.pool, tenant_id, place, earlier.question(), exact=True)))
+    assert len(whole) == 15
+    for begin in range(0, SIZE, SIZE // 3):
+        stored.run(fill(begin, begin + SIZE // 3))
+        for corpus, model_no in ((earlier, 1), (later, 2)):
+            question: tuple[np.ndarray, list[int]] = (corpus.question()[0], [])
+            options: dict[str, Any] = {"model_no": model_no}
+            exact = stored.run(ask(stored.pool, tenant_id, place, question, exact=True, **options))
+            drawn = stored.run(ask(stored.pool, tenant_id, place, question, **options))
+            assert len(scores(drawn)) == len(scores(exact)) == 15
+            assert share_of_best(drawn, exact) >= 0.9
+
+
+def test_vectors_of_another_length_or_none_do_no_harm(stored: Store) -> None:
+    tenant_id = stored.database.add_tenant("planted")
+    corpus = Corpus(384)
+    place = stored.run(store(stored.pool, tenant_id, corpus))
+    of_scope = "tenant_id = %s AND scope_no = %s"
+    stored.database.execute(
+        f"UPDATE memory_embedding SET embedding = '[1,-1]' WHERE {of_scope} AND doc_no < 20",
+        (tenant_id, place.scope_no),
+    )
+    stored.database.execute(
+        f"UPDATE memory_embedding SET embedding = NULL, state = 3 WHERE {of_scope} AND doc_no > {SIZE - 20}",
+        (tenant_id, place.scope_no),
+    )
+    question = corpus.question()
+    stored.refuse_exact(True)
+    drawn = stored.run(ask(stored.pool, tenant_id, place, question))
+    stored.refuse_exact(False)
+    exact = stored.run(ask(stored.pool, tenant_id, place, question, exact=True))
+    assert len(scores(drawn)) == 15
+    assert share_of_best(drawn, exact) >= 0.9
+
+
+def test_what_is_pinned_comes_whatever_is_asked(stored: Store) -> None:
+    tenant_id = stored.database.add_tenant("pinned")
+    corpus = Corpus(384)
+    corpus.vectors[0] = -corpus.centres[3]
+
+    def change(number: int, one: Revision) -> Revision:
+        return replace(one, kind=MemoryKind.RULE, tags=("pinned",)) if number == 1 else one
+
+    place = stored.run(store(stored.pool, tenant_id, corpus, change=change))
+    stored.refuse_exact(True)
+    rows = stored.run(ask(stored.pool, tenant_id, place, (corpus.centres[3], []), min_score=0.2))
+    stored.refuse_exact(False)
+    assert [one.revision.memory_id for one in rows.candidates if not one.found] == [place.ids[0]]
+
+
+def test_words_alone_draw_what_has_the_rarest_of_them(stored: Store) -> None:
+    tenant_id = stored.database.add_tenant("words")
+    corpus = Corpus(384)
+    place = stored.run(store(stored.pool, tenant_id, corpus))
+    for _ in range(10):
+        words = corpus.question()[1]
+        exact = stored.run(ask(stored.pool, tenant_id, place, (None, words), exact=True))
+        drawn = stored.run(ask(stored.pool, tenant_id, place, (None, words)))
+        assert len(scores(drawn)) == len(scores(exact))
+        assert share_of_best(drawn, exact) == 1.0
