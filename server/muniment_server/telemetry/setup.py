@@ -118,7 +118,7 @@ def configure(
     readers = list(metric_readers)
     if not disabled:
         processors += [
-            BatchSpanProcessor(_span_exporter(kind, env), schedule_delay_millis=_delay(kind))
+            BatchSpanProcessor(_span_exporter(kind, env), schedule_delay_millis=_delay(kind, env))
             for kind in _chosen(env, "TRACES", _TRACE_EXPORTERS)
         ]
         for kind in _chosen(env, "METRICS", _METRIC_EXPORTERS):
@@ -182,7 +182,10 @@ def _protocol(env: Mapping[str, str], signal: str) -> str:
     return "http/protobuf"
 
 
-def _delay(kind: str) -> float:
+def _delay(kind: str, env: Mapping[str, str]) -> float | None:
+    if env.get("OTEL_BSP_SCHEDULE_DELAY"):
+        # The processor reads it by itself.
+        return None
     # A person who watches the console wants the tree while the call is still in mind.
     return 200 if kind == "console" else 1000
 
