@@ -114,7 +114,8 @@ const (
 	// QUARANTINED). Detail: `google.rpc.PreconditionFailure`. Metadata: `memory_id`, `state`.
 	ErrorReason_ERROR_REASON_MEMORY_NOT_ACTIVE ErrorReason = 34
 	// FAILED_PRECONDITION. Supersede names a slot that another ACTIVE memory of the scope holds.
-	// Detail: `google.rpc.PreconditionFailure`. Metadata: `memory_id` = that other memory.
+	// Detail: `google.rpc.PreconditionFailure`. Metadata: `memory_id` = that other memory,
+	// unless the agent's view hides it.
 	ErrorReason_ERROR_REASON_SLOT_CONFLICT ErrorReason = 35
 	// ABORTED. The transaction lost against another one, again after the server's own retries. Repeat
 	// the call with the same request id. No metadata.

@@ -747,7 +747,9 @@ func (x *PossibleConflict) GetConfidence() float64 {
 type WriteResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-	// WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED.
+	// WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+	// `state` only where the caller may not read more: another's memory that was restated, without the
+	// permission to recall or out of the agent's view; and what waits for the place of one out of the view.
 	Memory *Memory `protobuf:"bytes,1,opt,name=memory,proto3" json:"memory,omitempty"`
 	// What happened.
 	Outcome WriteOutcome `protobuf:"varint,2,opt,name=outcome,proto3,enum=muniment.v1.WriteOutcome" json:"outcome,omitempty"`

@@ -1103,7 +1103,8 @@ pub enum ErrorReason {
     /// QUARANTINED). Detail: `google.rpc.PreconditionFailure`. Metadata: `memory_id`, `state`.
     MemoryNotActive = 34,
     /// FAILED_PRECONDITION. Supersede names a slot that another ACTIVE memory of the scope holds.
-    /// Detail: `google.rpc.PreconditionFailure`. Metadata: `memory_id` = that other memory.
+    /// Detail: `google.rpc.PreconditionFailure`. Metadata: `memory_id` = that other memory,
+    /// unless the agent's view hides it.
     SlotConflict = 35,
     /// ABORTED. The transaction lost against another one, again after the server's own retries. Repeat
     /// the call with the same request id. No metadata.
@@ -1433,7 +1434,9 @@ pub struct PossibleConflict {
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WriteResult {
     /// The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-    /// WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED.
+    /// WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+    /// `state` only where the caller may not read more: another's memory that was restated, without the
+    /// permission to recall or out of the agent's view; and what waits for the place of one out of the view.
     #[prost(message, optional, tag = "1")]
     pub memory: ::core::option::Option<Memory>,
     /// What happened.

@@ -232,7 +232,8 @@ export enum ErrorReason {
 
   /**
    * FAILED_PRECONDITION. Supersede names a slot that another ACTIVE memory of the scope holds.
-   * Detail: `google.rpc.PreconditionFailure`. Metadata: `memory_id` = that other memory.
+   * Detail: `google.rpc.PreconditionFailure`. Metadata: `memory_id` = that other memory,
+   * unless the agent's view hides it.
    *
    * @generated from enum value: ERROR_REASON_SLOT_CONFLICT = 35;
    */

@@ -302,7 +302,9 @@ export const PossibleConflictSchema: GenMessage<PossibleConflict> = /*@__PURE__*
 export type WriteResult = Message<"muniment.v1.WriteResult"> & {
   /**
    * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED.
+   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+   * `state` only where the caller may not read more: another's memory that was restated, without the
+   * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
    *
    * @generated from field: muniment.v1.Memory memory = 1;
    */

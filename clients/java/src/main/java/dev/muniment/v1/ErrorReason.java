@@ -254,7 +254,8 @@ public enum ErrorReason
   /**
    * <pre>
    * FAILED_PRECONDITION. Supersede names a slot that another ACTIVE memory of the scope holds.
-   * Detail: `google.rpc.PreconditionFailure`. Metadata: `memory_id` = that other memory.
+   * Detail: `google.rpc.PreconditionFailure`. Metadata: `memory_id` = that other memory,
+   * unless the agent's view hides it.
    * </pre>
    *
    * <code>ERROR_REASON_SLOT_CONFLICT = 35;</code>
@@ -629,7 +630,8 @@ public enum ErrorReason
   /**
    * <pre>
    * FAILED_PRECONDITION. Supersede names a slot that another ACTIVE memory of the scope holds.
-   * Detail: `google.rpc.PreconditionFailure`. Metadata: `memory_id` = that other memory.
+   * Detail: `google.rpc.PreconditionFailure`. Metadata: `memory_id` = that other memory,
+   * unless the agent's view hides it.
    * </pre>
    *
    * <code>ERROR_REASON_SLOT_CONFLICT = 35;</code>

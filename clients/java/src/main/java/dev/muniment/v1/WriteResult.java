@@ -61,7 +61,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED.
+   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+   * `state` only where the caller may not read more: another's memory that was restated, without the
+   * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
    * </pre>
    *
    * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -74,7 +76,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED.
+   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+   * `state` only where the caller may not read more: another's memory that was restated, without the
+   * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
    * </pre>
    *
    * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -87,7 +91,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED.
+   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+   * `state` only where the caller may not read more: another's memory that was restated, without the
+   * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
    * </pre>
    *
    * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -1173,7 +1179,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED.
+     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+     * `state` only where the caller may not read more: another's memory that was restated, without the
+     * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
      * </pre>
      *
      * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -1185,7 +1193,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED.
+     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+     * `state` only where the caller may not read more: another's memory that was restated, without the
+     * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
      * </pre>
      *
      * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -1201,7 +1211,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED.
+     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+     * `state` only where the caller may not read more: another's memory that was restated, without the
+     * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
      * </pre>
      *
      * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -1222,7 +1234,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED.
+     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+     * `state` only where the caller may not read more: another's memory that was restated, without the
+     * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
      * </pre>
      *
      * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -1241,7 +1255,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED.
+     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+     * `state` only where the caller may not read more: another's memory that was restated, without the
+     * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
      * </pre>
      *
      * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -1267,7 +1283,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED.
+     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+     * `state` only where the caller may not read more: another's memory that was restated, without the
+     * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
      * </pre>
      *
      * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -1285,7 +1303,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED.
+     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+     * `state` only where the caller may not read more: another's memory that was restated, without the
+     * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
      * </pre>
      *
      * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -1298,7 +1318,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED.
+     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+     * `state` only where the caller may not read more: another's memory that was restated, without the
+     * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
      * </pre>
      *
      * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -1314,7 +1336,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED.
+     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+     * `state` only where the caller may not read more: another's memory that was restated, without the
+     * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
      * </pre>
      *
      * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>

@@ -13,7 +13,9 @@ public interface WriteResultOrBuilder extends
   /**
    * <pre>
    * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED.
+   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+   * `state` only where the caller may not read more: another's memory that was restated, without the
+   * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
    * </pre>
    *
    * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -23,7 +25,9 @@ public interface WriteResultOrBuilder extends
   /**
    * <pre>
    * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED.
+   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+   * `state` only where the caller may not read more: another's memory that was restated, without the
+   * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
    * </pre>
    *
    * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
@@ -33,7 +37,9 @@ public interface WriteResultOrBuilder extends
   /**
    * <pre>
    * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED.
+   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+   * `state` only where the caller may not read more: another's memory that was restated, without the
+   * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
    * </pre>
    *
    * <code>.muniment.v1.Memory memory = 1 [json_name = "memory"];</code>
