@@ -13,6 +13,8 @@ from .sensitive import SECRETS, Span, detect
 NOT_LOOKED_THROUGH = "NOT_LOOKED_THROUGH"
 """Rule: a text has more of what might be sensitive than is looked at, so a person does."""
 
+_SHORTEST = 6
+"""Characters of the shortest thing that is looked for, an e-mail address."""
 _VERDICTS = {
     Handling.ALLOW: Verdict.PASS,
     Handling.ENCRYPT_ONLY: Verdict.PASS,
@@ -118,6 +120,8 @@ def redacted_json(text: str, gates: Sequence[SensitiveGate], like: Statement) ->
                 shown = str(int(value)) if float(value).is_integer() else ""
                 after = visit(shown)
                 return value if after == shown else after
+            case _ if len(value) < _SHORTEST:
+                return value
             case _:
                 statement = Statement(value, like.kind, like.trust, like.source_type)
                 found = [gate.check(statement) for gate in gates]
