@@ -273,6 +273,7 @@ class Service:
         metrics().observe_pool("app", self.database.pool_stats)
         if self.maintenance is not None:
             await self._open("maintenance", self.maintenance.open, self.maintenance.close)
+            metrics().observe_pool("maintenance", self.maintenance.pool_stats)
             await startup_check(self.maintenance, self.parts.key_store)
         await self._open("hints", self._hints.start, self._hints.stop)
         await self._open("embedder", self.embeddings.start, self._stop_embedder)

@@ -147,6 +147,9 @@ class Metrics:
             unit="{call}",
             description="Denied calls that could not be reported to the audit in time.",
         )
+        # From the beginning: an alert on their increase sees no first event in a series that starts with it.
+        self._integrity.add(0)
+        self._unreported.add(0)
 
     # --- recording ------------------------------------------------------------------------
 

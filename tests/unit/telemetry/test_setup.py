@@ -3,11 +3,13 @@
 import io
 import json
 import logging
+import re
 import socket
 import threading
 import time
 import urllib.request
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -176,6 +178,26 @@ def test_prometheus_endpoint() -> None:
         telemetry.shutdown()
     with pytest.raises(OSError, match="refused"):
         urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=1)
+
+
+def test_what_an_alert_counts_the_increase_of_stands_at_nought_from_the_start() -> None:
+    alerts = (Path(__file__).parents[3] / "docs" / "sre.md").read_text("utf-8")
+    counted = set(re.findall(r"increase\((\w+)", alerts))
+    assert len(counted) == 2
+    port = free_port()
+    telemetry = setup.configure(
+        environ={
+            "OTEL_METRICS_EXPORTER": "prometheus",
+            "OTEL_EXPORTER_PROMETHEUS_HOST": "127.0.0.1",
+            "OTEL_EXPORTER_PROMETHEUS_PORT": str(port),
+        }
+    )
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+            lines = answer.read().decode().splitlines()
+    finally:
+        telemetry.shutdown()
+    assert counted == {line.removesuffix(" 0.0") for line in lines if line.removesuffix(" 0.0") in counted}
 
 
 def test_console_prints_one_tree_per_call() -> None:
