@@ -27,7 +27,7 @@ async def serving(home: Path, **settings: str) -> AsyncIterator[tuple[str, str]]
         stderr=subprocess.DEVNULL,
     )
     try:
-        yield f"127.0.0.1:{port}", await started(home, port)
+        yield f"127.0.0.1:{port}", await started(home, port, server)
     finally:
         server.terminate()
         server.wait(30)
@@ -40,8 +40,8 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-async def started(home: Path, port: int) -> str:
-    """Wait until the server is ready; the development key."""
+async def started(home: Path, port: int, server: subprocess.Popen[bytes] | None = None) -> str:
+    """Wait until the server is ready; the development key. server: whose end ends the waiting."""
     async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         deadline = asyncio.get_running_loop().time() + 120
@@ -52,6 +52,8 @@ async def started(home: Path, port: int) -> str:
                     return (home / "dev-key").read_text(encoding="ascii").strip()
             except grpc.aio.AioRpcError:
                 pass
+            if server is not None and server.poll() is not None:
+                raise RuntimeError("the server ended while it started")
             if asyncio.get_running_loop().time() > deadline:
                 raise TimeoutError("the server did not become ready")
             await asyncio.sleep(0.2)
