@@ -50,6 +50,7 @@ from muniment_server.crypto.errors import CiphertextInvalid, KeyStoreError
 from muniment_server.crypto.key_ring import KeyRing
 from muniment_server.crypto.key_store import KeyStore
 from muniment_server.domain.errors import IntegrityViolation, KeyStoreUnavailable, MunimentError
+from muniment_server.domain.gates import long_texts
 from muniment_server.embedding.base import Embedder
 from muniment_server.embedding.batching import EmbeddingService
 from muniment_server.embedding.factory import create_embedder
@@ -280,6 +281,7 @@ class Service:
         await self._open("models", self.keeper.start, self.keeper.stop)
         await self._open("reembedder", self.reembedder.start, self.reembedder.stop)
         await asyncio.to_thread(Analyzer().warm_up)
+        await asyncio.to_thread(long_texts.warm_up)
         if self.tokens is not None:
             await self.tokens.start()
         if self.sealer is not None:

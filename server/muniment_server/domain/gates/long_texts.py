@@ -168,6 +168,12 @@ def _together() -> _Together:
     return _Together(COMBINATIONS)
 
 
+def warm_up() -> None:
+    """Work out now where the wordings can begin, instead of at the first long text: 50 ms."""
+    for prepare in (_english, _chinese, _together, known_words):
+        prepare()
+
+
 def english_in(words: Sequence[str]) -> Iterator[tuple[str, bool]]:
     """The English wordings and combinations in the words of a text, each with whether it is weak."""
     for wording in _english().found(words):
