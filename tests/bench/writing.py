@@ -37,7 +37,7 @@ from muniment_server._gen.muniment.v1 import (
 from muniment_server.embedding.base import Embedder
 from muniment_server.embedding.factory import create_embedder
 
-BATCH, CALLERS = 100, 4
+BATCH, CALLERS, SHARE = 100, 4, 20
 BULK_GOAL, EMBEDDING_GOAL = 5.0, 0.95
 
 
@@ -86,12 +86,12 @@ class Writers:
             await self.write("bench-single", [item])
 
     async def at_once(self, texts: Sequence[str]) -> None:
-        """All texts by several callers, in Writes of a hundred, without vectors."""
+        """All texts by several callers, in Writes of twenty, without vectors."""
 
         async def caller(number: int) -> None:
             mine = [self._item(text) for text in texts[number::CALLERS]]
-            for place in range(0, len(mine), BATCH):
-                await self.write(f"bench-caller-{number}", mine[place : place + BATCH])
+            for place in range(0, len(mine), SHARE):
+                await self.write(f"bench-caller-{number}", mine[place : place + SHARE])
 
         await asyncio.gather(*(caller(number) for number in range(CALLERS)))
 
