@@ -82,7 +82,7 @@ class Gate(_Interceptor):
         self, continuation: Continuation, handler_call_details: grpc.HandlerCallDetails
     ) -> Handler:
         if self._chain is not None:
-            return await self._chain.intercept_service(continuation, handler_call_details)
+            return await self._chain.intercept_service(cast("Any", continuation), handler_call_details)
         path = handler_call_details.method
         if self._opened or path.startswith(UNGUARDED_PREFIXES):
             return cast("Handler", await continuation(handler_call_details))

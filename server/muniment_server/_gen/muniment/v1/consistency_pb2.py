@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from muniment_server._gen.buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dmuniment/v1/consistency.proto\x12\x0bmuniment.v1\x1a\x1b\x62uf/validate/validate.proto\"\\\n\x10\x43onsistencyToken\x12\x32\n\x05token\x18\x01 \x01(\tB\x1c\xbaH\x19r\x17\x10\x01\x18\x80\x04\x32\x10^[A-Za-z0-9_-]+$R\x05token\x12\x14\n\x05order\x18\x02 \x01(\x03R\x05order\"\xc8\x01\n\x0b\x43onsistency\x12\x34\n\x10minimize_latency\x18\x01 \x01(\x08\x42\x07\xbaH\x04j\x02\x08\x01H\x00R\x0fminimizeLatency\x12J\n\x11\x61t_least_as_fresh\x18\x02 \x01(\x0b\x32\x1d.muniment.v1.ConsistencyTokenH\x00R\x0e\x61tLeastAsFresh\x12!\n\x06strong\x18\x03 \x01(\x08\x42\x07\xbaH\x04j\x02\x08\x01H\x00R\x06strongB\x14\n\x0brequirement\x12\x05\xbaH\x02\x08\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dmuniment/v1/consistency.proto\x12\x0bmuniment.v1\x1a\x1b\x62uf/validate/validate.proto\"e\n\x10\x43onsistencyToken\x12\x32\n\x05token\x18\x01 \x01(\tB\x1c\xbaH\x19r\x17\x10\x01\x18\x80\x04\x32\x10^[A-Za-z0-9_-]+$R\x05token\x12\x1d\n\x05order\x18\x02 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00R\x05order\"\xc8\x01\n\x0b\x43onsistency\x12\x34\n\x10minimize_latency\x18\x01 \x01(\x08\x42\x07\xbaH\x04j\x02\x08\x01H\x00R\x0fminimizeLatency\x12J\n\x11\x61t_least_as_fresh\x18\x02 \x01(\x0b\x32\x1d.muniment.v1.ConsistencyTokenH\x00R\x0e\x61tLeastAsFresh\x12!\n\x06strong\x18\x03 \x01(\x08\x42\x07\xbaH\x04j\x02\x08\x01H\x00R\x06strongB\x14\n\x0brequirement\x12\x05\xbaH\x02\x08\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,6 +34,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_CONSISTENCYTOKEN'].fields_by_name['token']._loaded_options = None
   _globals['_CONSISTENCYTOKEN'].fields_by_name['token']._serialized_options = b'\272H\031r\027\020\001\030\200\0042\020^[A-Za-z0-9_-]+$'
+  _globals['_CONSISTENCYTOKEN'].fields_by_name['order']._loaded_options = None
+  _globals['_CONSISTENCYTOKEN'].fields_by_name['order']._serialized_options = b'\272H\004\"\002(\000'
   _globals['_CONSISTENCY'].oneofs_by_name['requirement']._loaded_options = None
   _globals['_CONSISTENCY'].oneofs_by_name['requirement']._serialized_options = b'\272H\002\010\001'
   _globals['_CONSISTENCY'].fields_by_name['minimize_latency']._loaded_options = None
@@ -41,7 +43,7 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CONSISTENCY'].fields_by_name['strong']._loaded_options = None
   _globals['_CONSISTENCY'].fields_by_name['strong']._serialized_options = b'\272H\004j\002\010\001'
   _globals['_CONSISTENCYTOKEN']._serialized_start=75
-  _globals['_CONSISTENCYTOKEN']._serialized_end=167
-  _globals['_CONSISTENCY']._serialized_start=170
-  _globals['_CONSISTENCY']._serialized_end=370
+  _globals['_CONSISTENCYTOKEN']._serialized_end=176
+  _globals['_CONSISTENCY']._serialized_start=179
+  _globals['_CONSISTENCY']._serialized_end=379
 # @@protoc_insertion_point(module_scope)
