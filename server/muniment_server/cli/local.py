@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from .output import CommandError
+from .operator import require_installation
 
 if TYPE_CHECKING:
     import psycopg
@@ -57,8 +57,7 @@ def local_installation(*, as_owner: bool) -> Iterator[LocalInstallation]:
     settings = config.load()
     configure_logging("WARNING", as_json=settings.log_format == "json")
     where = bootstrap.where(settings)
-    if where.embedded and not (settings.home / "postgres" / "PG_VERSION").exists():
-        raise CommandError(f"There is no installation in {settings.home.resolve()}.")
+    require_installation(settings)
     provider = bootstrap.master_keys(settings)
     if not as_owner and where.maintenance_url is not None:
         yield LocalInstallation(settings, provider, where.app_url or "", where.maintenance_url)

@@ -78,7 +78,7 @@ def _state(it: Operation) -> State:
 @app.command()
 def status(as_json: Json = False) -> None:
     """Show which master keys there are, what they wrap, and which servers began with them."""
-    with operation(existing=True) as it:
+    with operation() as it:
         state = _state(it)
     known = [*state.held, *sorted({*state.wraps, *state.servers} - {*state.held})]
     if as_json:
@@ -120,7 +120,7 @@ def add(as_json: Json = False) -> None:
     from muniment_server import bootstrap
     from muniment_server.crypto.master import add_master_key
 
-    with operation(existing=True) as it:
+    with operation() as it:
         state = _state(it)
         path = bootstrap.master_key_file(it.settings)
         if path is None:
@@ -153,7 +153,7 @@ def rewrap(as_json: Json = False) -> None:
     """Wrap every key of the key store by the present master key. Beside running servers; repeat at will."""
     from muniment_server.domain.administration import AdministrativeAct
 
-    with operation(existing=True) as it:
+    with operation() as it:
         state = _ready(it)
         count = 0
         if state.left:
@@ -180,7 +180,7 @@ def retire(
     from muniment_server.crypto.master import retire_master_keys
     from muniment_server.domain.administration import AdministrativeAct
 
-    with operation(existing=True) as it:
+    with operation() as it:
         state = _ready(it)
         wanted = list(dict.fromkeys(key_id or state.held[1:]))
         for each in wanted:

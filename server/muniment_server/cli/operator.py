@@ -32,11 +32,12 @@ T = TypeVar("T")
 def administration() -> Iterator[psycopg.Connection[Any]]:
     """A connection that acts as the schema's owner, on the database of the settings.
 
-    With the embedded database this works beside a running server and without one.
+    With the embedded database this works beside a running server and without one. Raises CommandError
+    where there is no installation.
     """
     from muniment_server import bootstrap
 
-    settings, provider = _settings(existing=False)
+    settings, provider = _settings(making=False)
     secrets = asyncio.run(bootstrap.derive_role_secrets(provider))
     with bootstrap.administration(bootstrap.where(settings), secrets) as connection:
         yield connection
@@ -64,15 +65,16 @@ class Operation:
 
 
 @contextmanager
-def operation(*, existing: bool = False) -> Iterator[Operation]:
-    """Everything for an act. existing: raise CommandError where there is no installation yet.
+def operation(*, making: bool = False) -> Iterator[Operation]:
+    """Everything for an act. making: an installation is made where there is none yet.
 
-    Raises CommandError when the key store cannot be reached: what cannot be recorded is not done.
+    Raises CommandError where there is none otherwise, and when the key store cannot be reached: what cannot
+    be recorded is not done.
     """
     from muniment_server import bootstrap
     from muniment_server.audit.operators import OperatorTrail
 
-    settings, provider = _settings(existing=existing)
+    settings, provider = _settings(making=making)
     where = bootstrap.where(settings)
     secrets = asyncio.run(bootstrap.derive_role_secrets(provider))
     store = bootstrap.key_store(settings, provider)
@@ -111,17 +113,39 @@ def _account() -> str:
         return f"uid {os.getuid()}"
 
 
-def _settings(*, existing: bool) -> tuple["Settings", "MasterKeyProvider"]:
+def require_installation(settings: "Settings") -> None:
+    """Raises CommandError where the settings name a folder that nothing was made in yet.
+
+    Commands that look or change must not make one: started in the wrong folder, they would find nothing
+    there and say so.
+    """
+    from muniment_server import bootstrap
+
+    home = settings.home.resolve()
+    if bootstrap.where(settings).embedded:
+        made = (home / "postgres" / "PG_VERSION").exists()
+    else:
+        elsewhere = settings.key_store_url is not None and (
+            settings.master_key is not None or settings.master_key_file is not None
+        )
+        made = elsewhere or (home / "keys").exists()
+    if not made:
+        raise CommandError(
+            f"There is no installation in {home}. Set MUNIMENT_HOME to the folder of one; "
+            "`muniment serve` makes a new one."
+        )
+
+
+def _settings(*, making: bool) -> tuple["Settings", "MasterKeyProvider"]:
     from muniment_server import bootstrap, config
     from muniment_server.telemetry.logs import configure_logging
 
     settings = config.load()
     configure_logging("WARNING", as_json=settings.log_format == "json")
-    if bootstrap.where(settings).embedded:
-        if existing and not (settings.home / "postgres" / "PG_VERSION").exists():
-            raise CommandError(f"There is no installation in {settings.home.resolve()}.")
-        if not settings.home.exists():
-            note(f"Making a new installation in {settings.home.resolve()}.")
+    if not making:
+        require_installation(settings)
+    elif bootstrap.where(settings).embedded and not settings.home.exists():
+        note(f"Making a new installation in {settings.home.resolve()}.")
     return settings, bootstrap.master_keys(settings)
 
 

@@ -41,7 +41,7 @@ def read(tenant: str) -> Known:
     from muniment_server.storage.policies import read_policy_as_owner
 
     check_tenant_name(tenant)
-    with operation(existing=True) as it:
+    with operation() as it:
         tenant_id, rows = read_policy_as_owner(it.connection, tenant)
         key = it.run(it.store.tenant_key(tenant_id))
     try:
@@ -61,7 +61,7 @@ def change(tenant: str, edit: Edit, *, checked: bool = True) -> None:
     from muniment_server.storage.policies import change_policy
 
     check_tenant_name(tenant)
-    with operation(existing=True) as it:
+    with operation() as it:
 
         def apply(tenant_id: UUID, before: "PolicyRows") -> "tuple[PolicyRows, Administered]":
             key = it.run(it.store.tenant_key(tenant_id))

@@ -19,13 +19,16 @@ def create(
     from muniment_server.storage import admin
 
     check_tenant_name(name)
-    with operation() as it:
+    with operation(making=True) as it:
         tenant = admin.create_tenant(it.connection, name, it.trail)
     if as_json:
         print_json(tenant)
     else:
         print(tenant.tenant_id)
-        note(f"Made the tenant {name}. Give it a key: muniment keys create --tenant {name} --permission all")
+        note(
+            f"Made the tenant {name}. Give it a key: muniment keys create --tenant {name} --permission all "
+            "--source-type user_stated --source-type agent_inferred"
+        )
 
 
 @app.command("list")
