@@ -169,6 +169,7 @@ def write_result(message: write_pb2.WriteResult) -> WriteResult:
         superseded_memory_id=message.superseded_memory_id,
         embedding_state=EmbeddingState(message.embedding_state),
         possible_conflicts=tuple(map(possible_conflict, message.possible_conflicts)),
+        possible_conflicts_partial=message.possible_conflicts_partial,
         rule=message.rule,
         explanation=message.explanation,
         findings=tuple(map(finding, message.findings)),

@@ -191,6 +191,8 @@ class WriteResult:
     superseded_memory_id: str
     embedding_state: EmbeddingState
     possible_conflicts: tuple[PossibleConflict, ...]
+    possible_conflicts_partial: bool
+    """Whether live memories of the scope were left out of the search for near ones."""
     rule: str
     """Stable name of the rule that decided; empty when the outcome needs no reason."""
     explanation: str
