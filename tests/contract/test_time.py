@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from contract.stored import Stored, refused
@@ -162,6 +163,36 @@ async def test_a_validity_ends_after_it_begins(caller: Caller, stored: Stored) -
         assert violations(error) == ["items[0].validity"]
     await caller.write("u1", _event("Trip", first, later))
     assert stored.count("memory") == 1
+
+
+@pytest.mark.parametrize(("end", "stored_end"), [(100, None), (999, None), (1000, 1), (1999, 1)])
+async def test_a_validity_that_the_store_would_hold_empty_is_refused(
+    caller: Caller, stored: Stored, end: int, stored_end: int | None
+) -> None:
+    """Nanoseconds are cut: two ends within a microsecond are one instant."""
+    start = Timestamp(seconds=100)
+    given = _event("Trip", start, Timestamp(seconds=100, nanos=end))
+    if stored_end is None:
+        error = await refused(caller.write("u1", given), "INVALID_ARGUMENT", "INVALID_REQUEST")
+        assert violations(error) == ["items[0].validity.end_time"]
+        assert stored.count("memory") == 0
+        return
+    memory_id = (await caller.write("u1", given)).results[0].memory.memory_id
+    row = stored.memory(memory_id)
+    assert row["valid_to"] - row["valid_from"] == timedelta(microseconds=stored_end)
+
+
+async def test_a_ttl_below_what_the_clock_of_the_store_holds_is_refused(
+    caller: Caller, stored: Stored
+) -> None:
+    for nanos in (1, 999):
+        short = item("Lives in Nice", ttl=Duration(nanos=nanos))
+        error = await refused(caller.write("u1", short), "INVALID_ARGUMENT", "INVALID_REQUEST")
+        assert violations(error) == ["items[0].ttl"]
+    assert stored.count("memory") == 0
+    written = await caller.write("u1", item("Lives in Nice", ttl=Duration(seconds=1, nanos=999)))
+    row = stored.memory(written.results[0].memory.memory_id)
+    assert row["expire_time"] - row["create_time"] == timedelta(seconds=1)
 
 
 @pytest.fixture

@@ -101,7 +101,11 @@ def instant(value: Timestamp, path: str) -> datetime:
 def duration(value: Duration, path: str) -> timedelta:
     if not -999_999_999 <= value.nanos <= 999_999_999:
         raise invalid(path, "duration.nanos", "nanos must lie between -999999999 and 999999999")
-    return value.ToTimedelta()
+    found = value.ToTimedelta()
+    if not found:
+        # Cut to microseconds, as the store counts, nothing is left: what is to last would be over at once.
+        raise invalid(path, "duration.microsecond", "must be at least one microsecond")
+    return found
 
 
 def scope(message: memory_pb2.Scope, path: str = "scope") -> Scope:
@@ -205,10 +209,12 @@ def embedding(message: memory_pb2.Embedding, model: EmbeddingModel, path: str) -
 
 
 def _validity(message: memory_pb2.Validity, path: str) -> Validity:
-    return Validity(
-        instant(message.start_time, f"{path}.start_time") if message.HasField("start_time") else None,
-        instant(message.end_time, f"{path}.end_time") if message.HasField("end_time") else None,
-    )
+    start = instant(message.start_time, f"{path}.start_time") if message.HasField("start_time") else None
+    end = instant(message.end_time, f"{path}.end_time") if message.HasField("end_time") else None
+    if start is not None and end is not None and not start < end:
+        # In order by nanoseconds, as the contract asks, and the same instant as the store counts.
+        raise invalid(f"{path}.end_time", "validity.order", "must lie a microsecond or more after start_time")
+    return Validity(start, end)
 
 
 def new_memory(message: write_pb2.WriteItem, model: EmbeddingModel, path: str) -> NewMemory:
