@@ -10,6 +10,7 @@ import pytest_asyncio
 from contract.stored import Stored
 from muniment_server._gen.muniment.v1 import memory_pb2, review_pb2, write_pb2
 from muniment_server.application import conflicts
+from muniment_server.application.vectors import WritePolicy
 from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.model import MemoryKind
 from muniment_server.embedding.base import Embedder
@@ -117,6 +118,19 @@ async def test_what_is_not_live_is_not_named(caller: Caller) -> None:
 async def test_it_is_said_when_not_everything_was_compared(
     shared: RunningService, caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Every write waits for its vectors, however busy the machine is: without one nothing is compared.
+    monkeypatch.setattr(conflicts, "MOST_SEARCHED", 5)
+    policy = shared.service.services.write_policy
+    object.__setattr__(shared.service.services, "write_policy", WritePolicy(require=True))
+    try:
+        await _said_when_not_everything_was_compared(shared, caller, monkeypatch)
+    finally:
+        object.__setattr__(shared.service.services, "write_policy", policy)
+
+
+async def _said_when_not_everything_was_compared(
+    shared: RunningService, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = (await caller.write("u1", "The deploy happens on Friday")).results[0]
     assert not first.possible_conflicts_partial, "there is nothing to compare with"
     second = (await caller.write("u1", "The deploy happens on Monday")).results[0]
@@ -128,7 +142,7 @@ async def test_it_is_said_when_not_everything_was_compared(
     results = (await caller.write("u1", *some, "The deploy happens on Tuesday")).results
     assert all(one.possible_conflicts_partial for one in results)
     # More memories than one write compares with.
-    monkeypatch.setattr(conflicts, "MOST_COMPARED", 10)
+    monkeypatch.setattr(conflicts, "MOST_COMPARED", 5)
     many = (await caller.write("u1", "The deploy happens on Thursday")).results[0]
     assert (list(many.possible_conflicts), many.possible_conflicts_partial) == ([], True)
     # Who may not read is not told how much there is either, nor who does without.
