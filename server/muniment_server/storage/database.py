@@ -226,9 +226,9 @@ class Database:
             try:
                 async with connection.pipeline():
                     for line in lines:
-                        await connection.execute(line.encode(), prepare=False)
+                        await _queue(connection, line)
                     yield UnitOfWork(connection, tenant_id, self.statements)
-                    await connection.execute(b"COMMIT", prepare=False)
+                    await _queue(connection, "COMMIT")
             except psycopg.errors.UniqueViolation as error:
                 raise UniqueConflict(_constraint(error)) from error
             except psycopg.Error as error:
@@ -324,6 +324,19 @@ def _reporting(tell: Callable[[bool], None]) -> type[Connection]:
             return made
 
     return Reporting
+
+
+async def _queue(connection: Connection, line: str) -> None:
+    """Have a line without values travel with whatever is sent next in the pipeline.
+
+    The driver queues its own BEGIN and COMMIT so. Its public way sends at once and looks for results, which
+    for the lines around a transaction costs more than the lines; without the other it is taken.
+    """
+    queue = getattr(connection, "_exec_command", None)
+    if queue is None:
+        await connection.execute(line.encode(), prepare=False)
+    else:
+        await connection.wait(queue(line.encode()))
 
 
 async def _roll_back(connection: Connection) -> None:
