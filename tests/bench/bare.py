@@ -29,13 +29,13 @@ class Owner:
     def __init__(self, superuser: psycopg.AsyncConnection[Any], app_conninfo: str, tenant_id: UUID) -> None:
         self.superuser = superuser
         self.tenant_id = tenant_id
-        self._app_conninfo = app_conninfo
+        self.app_conninfo = app_conninfo
 
     @asynccontextmanager
     async def app(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
         """A connection of the service's role."""
         async with await psycopg.AsyncConnection.connect(
-            self._app_conninfo, autocommit=True, cursor_factory=AsyncRawCursor
+            self.app_conninfo, autocommit=True, cursor_factory=AsyncRawCursor
         ) as connection:
             await register_vector_async(connection)
             yield connection

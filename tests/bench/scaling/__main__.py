@@ -11,7 +11,7 @@ alternative of plain.py on the same database.
 | Recall with a given vector to bare SQL and an empty RPC | at most 1.5 |
 | Recall from text | at most that, and the embedding |
 | the alternative of 300 lines | at most 1.3 times faster |
-| recall@10 against a search through everything | 1.0 |
+| recall@10 against a search through everything | 1.0; 0.98 where a scope is drawn from |
 | p95 in the largest tenant to p95 in the smallest | at most 3 |
 
     make bench-scaling
@@ -29,6 +29,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -42,7 +43,9 @@ from bench.scaling.corpus import RARE, Questions, Subject, Topics
 from bench.scaling.figures import Point, missed
 from bench.scaling.fill import Original, add_tenants, memories, multiply, scope_of
 from bench.scaling.installation import Agent, serving, temporary_home
+from bench.scaling.load import Loader
 from bench.scaling.plain import Plain
+from bench.scaling.statement import Asked as Statement
 from bench.scaling.statement import RecallStatement
 from bench.server import free_port
 from muniment_server._gen.muniment.v1 import memory_pb2, memory_service_pb2, recall_pb2
@@ -53,6 +56,8 @@ from muniment_server.embedding.factory import create_embedder
 SEED = "seed"
 _SEED_SIZE = 1000
 _BATCH = 100
+_WRITTEN = 1000
+"""Memories of a subject that are written through the RPC; the others come by load.py."""
 
 
 def sizes(text: str) -> list[int]:
@@ -84,19 +89,25 @@ class Asked:
 
     text: str
     vector: np.ndarray
-    arguments: list[Any]
+    arguments: Statement
 
 
 class Run:
     """One installation, filled step by step."""
 
     def __init__(
-        self, console: Console, options: argparse.Namespace, embedder: Embedder, agent: Agent
+        self,
+        console: Console,
+        options: argparse.Namespace,
+        embedder: Embedder,
+        agent: Agent,
+        loader: Loader,
     ) -> None:
         self.console = console
         self.options = options
         self.embedder = embedder
         self.agent = agent
+        self.loader = loader
         self.random = np.random.default_rng(11)
         self.topics = Topics.of(embedder)
         self.questions = Questions(self.topics, self.random)
@@ -107,8 +118,9 @@ class Run:
         subject = Subject.make(name, size, self.topics, self.questions, self.random)
         begun = time.perf_counter()
         kept = []
-        for begin in range(0, size, _BATCH):
-            part = slice(begin, min(begin + _BATCH, size))
+        written = min(size, _WRITTEN)
+        for begin in range(0, written, _BATCH):
+            part = slice(begin, min(begin + _BATCH, written))
             response = await self.agent.write(
                 name, subject.texts[part], subject.vectors[part], subject.tags[part]
             )
@@ -116,6 +128,13 @@ class Run:
                 if result.memory.state == memory_pb2.MEMORY_STATE_ACTIVE:
                     kept.append(begin + offset)
                     subject.ids.append(result.memory.memory_id)
+        if size > written:
+            rest = slice(written, size)
+            added = await self.loader.add(
+                UUID(subject.ids[0]), subject.texts[rest], subject.vectors[rest], subject.tags[rest]
+            )
+            subject.ids += [str(one) for one in added]
+            kept += range(written, size)
         subject.refused = size - len(kept)
         if subject.refused:
             subject.texts = [subject.texts[row] for row in kept]
@@ -261,7 +280,8 @@ async def measure(
         bare = await RecallStatement.of(
             stack, Settings(home=home), app, owner.tenant_id, embedder.model.calibration
         )
-        run = Run(console, options, embedder, agent)
+        loader = await Loader.of(stack, Settings(home=home), owner, embedder.model)
+        run = Run(console, options, embedder, agent, loader)
         await run.write(owner, SEED, min(_SEED_SIZE, max(100, options.tenant[0] // 4)))
         console.print(f"{options.neighbours:,} tenants beside it", style="dim")
         await run.write(owner, "small", options.neighbour_size)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Self, cast
 from uuid import UUID
@@ -60,8 +61,8 @@ class RecallStatement:
         stack.push_async_callback(store.close)
         return cls(connection, tenant_id, KeyRing(store), calibration)
 
-    async def arguments(self, scope: Original, text: str, vector: np.ndarray) -> list[Any]:
-        """What the statement takes for a query; not timed."""
+    async def arguments(self, scope: Original, text: str, vector: np.ndarray) -> "Asked":
+        """What the service would send for a query in this scope; not timed."""
         key = await self._keys.current(self._tenant_id, scope.scope_id)
         now = datetime.now(UTC)
         aim = take_aim(
@@ -74,7 +75,7 @@ class RecallStatement:
             fusion=Fusion.SCORE,
             limit=10,
         )
-        seen = _Seen()
+        seen = _Seen(self._tenant_id, scope.count)
         with suppress(_SeenError):
             await find(
                 cast(UnitOfWork, seen),
@@ -90,9 +91,10 @@ class RecallStatement:
                 excluded=[],
                 now=now,
             )
-        return load_statements()["recall"].arguments({"tenant_id": self._tenant_id, **seen.values})
+        statement = load_statements()[seen.name]
+        return Asked(seen.name, statement.arguments({"tenant_id": self._tenant_id, **seen.values}))
 
-    async def run(self, arguments: list[Any]) -> list[Any]:
+    async def run(self, asked: "Asked") -> list[Any]:
         """The statement in its transaction, with its rows fetched."""
         connection = self._connection
         async with connection.pipeline():
@@ -101,11 +103,19 @@ class RecallStatement:
             for name, value in RECALL_SETTINGS.items():
                 await connection.execute(f"SET LOCAL {name} = '{value}'".encode(), prepare=False)
             cursor = await connection.execute(
-                load_statements()["recall"].text.encode(), arguments, binary=True, prepare=True
+                load_statements()[asked.name].text.encode(), asked.values, binary=True, prepare=True
             )
             rows = await cursor.fetchall()
             await connection.execute(b"COMMIT", prepare=False)
         return rows
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A statement's name and values."""
+
+    name: str
+    values: list[Any]
 
 
 class _SeenError(Exception):
@@ -113,11 +123,17 @@ class _SeenError(Exception):
 
 
 class _Seen:
-    """Takes the place of a transaction, and keeps what the statement would have been given."""
+    """Takes the place of a transaction, and keeps what the first statement would have been given."""
 
-    def __init__(self) -> None:
+    def __init__(self, tenant_id: UUID, size: int) -> None:
+        self.tenant_id = tenant_id
+        self.name = ""
         self.values: Mapping[str, Any] = {}
+        self._size = size
+
+    async def fetch(self, _name: str, **_values: Any) -> list[dict[str, int]]:
+        return [{"live_count": self._size}]
 
     async def fetch_together(self, *requests: tuple[str, Mapping[str, Any]]) -> None:
-        self.values = dict(requests)["recall"]
+        self.name, self.values = requests[-1]
         raise _SeenError
