@@ -249,7 +249,12 @@ async def item_vectors(
 ) -> list[ItemVector]:
     """The vectors of a call's items, as the policy of the installation has it; see `vectors.vectors`."""
     return await made_vectors(
-        services.models, items, services.write_policy, services.backlog, context.remaining()
+        services.models,
+        items,
+        services.write_policy,
+        services.backlog,
+        context.remaining(),
+        tenant_id=context.tenant_id,
     )
 
 

@@ -46,7 +46,7 @@ async def embed_query(
     ) as span:
         try:
             async with asyncio.timeout(context.remaining() * _EMBED_SHARE):
-                embedded = await live.embeddings.query(command.query)
+                embedded = await live.embeddings.query(command.query, context.tenant_id)
         except TimeoutError:
             span.fail("timeout")
             return without(DegradationReason.DEADLINE)

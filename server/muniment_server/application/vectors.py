@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from uuid import UUID
 
 import numpy as np
 from pgvector import HalfVector
@@ -67,12 +68,19 @@ class Backlog:
 
 
 async def vectors(
-    models: Models, items: Sequence[NewMemory], policy: WritePolicy, backlog: Backlog, remaining: float
+    models: Models,
+    items: Sequence[NewMemory],
+    policy: WritePolicy,
+    backlog: Backlog,
+    remaining: float,
+    *,
+    tenant_id: UUID,
 ) -> list[ItemVector]:
     """What each item is stored with.
 
-    remaining: seconds that the call has. Raises Overloaded when too many texts wait already, and
-    EmbedderUnavailable when vectors are required and not made; then nothing may be stored.
+    remaining: seconds that the call has. tenant_id: in whose turns the texts are embedded. Raises Overloaded
+    when too many texts wait already, and EmbedderUnavailable when vectors are required and not made; then
+    nothing may be stored.
     """
     current, upcoming = models.current, models.upcoming
     wanted = [index for index, item in enumerate(items) if item.embedding is None]
@@ -81,7 +89,7 @@ async def vectors(
     further = (
         asyncio.create_task(
             upcoming.embeddings.passages_within(
-                [passage_text(item.indexed, item.speaker) for item in items], patience
+                [passage_text(item.indexed, item.speaker) for item in items], patience, tenant_id
             )
         )
         if upcoming is not None
@@ -91,7 +99,8 @@ async def vectors(
         # What it raises is not the write's business; asked for here, so that asyncio does not report it.
         further.add_done_callback(lambda done: done.cancelled() or done.exception())
     try:
-        fresh = await _made(current, texts, remaining if policy.require else patience, policy, backlog)
+        wait = remaining if policy.require else patience
+        fresh = await _made(current, texts, wait, policy, backlog, tenant_id)
         also: Sequence[Embedded | None] = [None] * len(items)
         if further is not None:
             with suppress(TimeoutError, EmbeddingError):
@@ -119,7 +128,12 @@ async def vectors(
 
 
 async def _made(
-    live: LiveModel, texts: Sequence[str], patience: float, policy: WritePolicy, backlog: Backlog
+    live: LiveModel,
+    texts: Sequence[str],
+    patience: float,
+    policy: WritePolicy,
+    backlog: Backlog,
+    tenant_id: UUID,
 ) -> Sequence[Embedded | None]:
     if not texts:
         return []
@@ -130,7 +144,7 @@ async def _made(
         failure: EmbeddingError | None = None
         made: Sequence[Embedded | None] = [None] * len(texts)
         try:
-            made = await live.embeddings.passages_within(texts, patience)
+            made = await live.embeddings.passages_within(texts, patience, tenant_id)
         except EmbedderOverloaded:
             raise Overloaded("embedder") from None
         except EmbeddingError as error:

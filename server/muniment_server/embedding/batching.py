@@ -2,38 +2,29 @@
 
 import asyncio
 import logging
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from muniment_server.embedding.base import Embedder, EmbeddingModel, Vector, require_readable
 from muniment_server.embedding.cache import CacheKey, Embedded, Purpose, VectorCache
-from muniment_server.embedding.errors import EmbedderOverloaded, EmbedderUnavailable
+from muniment_server.embedding.errors import (
+    EmbedderOverloaded,
+    EmbedderSlow,
+    EmbedderUnavailable,
+    TextFailed,
+)
+from muniment_server.embedding.turns import Job, Turns
 
 _log = logging.getLogger("muniment.embedding")
 
 _WARM_UP = "The model is ready."
 _NORM_TOLERANCE = 0.01
 
-_Outcome = Embedded | EmbedderUnavailable
-
-
-@dataclass(slots=True)
-class _Job:
-    """One distinct text that waits or runs, for everybody who asked for it."""
-
-    key: CacheKey
-    text: str
-    purpose: Purpose
-    waiters: list[asyncio.Future[Embedded]] = field(default_factory=list)
-
-    @property
-    def wanted(self) -> bool:
-        return any(not waiter.done() for waiter in self.waiters)
+Outcome = Embedded | EmbedderUnavailable
+"""What became of a text."""
 
 
 class EmbeddingService:
@@ -41,7 +32,8 @@ class EmbeddingService:
 
     One worker thread runs one batch at a time; the engines use all processors for a batch anyway. A
     text that comes while the worker is idle starts at once; what comes meanwhile forms the next batch.
-    Queries and passages take turns, so neither a bulk write nor a burst of recalls shuts the other out.
+    Queries and passages take turns, so neither a bulk write nor a burst of recalls shuts the other out. So
+    do tenants, and the calls of a tenant (`turns.py`): many long texts of one hold up nobody else's.
 
     A caller may be cancelled, or time out with `asyncio.timeout`, at any moment: a text that nobody
     waits for any more is not embedded, and a running batch finishes on its own. Texts are never logged
@@ -59,17 +51,17 @@ class EmbeddingService:
     ) -> None:
         """Wrap a loaded embedder.
 
-        max_waiting: distinct texts in the queue before callers are turned away. max_batch_texts,
-        max_batch_characters: bounds of one batch, and so of the time a query waits behind a bulk write;
-        a single longer text is a batch by itself.
+        max_waiting: distinct texts of a tenant in the queue before its callers are turned away; twice as many
+        of all tenants together. max_batch_texts, max_batch_characters: bounds of one batch, and so of the
+        time a query waits behind a bulk write; a single longer text is a batch by itself.
         """
         self._embedder = embedder
         self._cache = VectorCache(cache_bytes)
         self._max_waiting = max_waiting
         self._max_batch_texts = max_batch_texts
         self._max_batch_characters = max_batch_characters
-        self._queues: dict[Purpose, deque[_Job]] = {purpose: deque() for purpose in Purpose}
-        self._jobs: dict[CacheKey, _Job] = {}
+        self._queues: dict[Purpose, Turns] = {purpose: Turns() for purpose in Purpose}
+        self._jobs: dict[CacheKey, Job] = {}
         self._wake = asyncio.Event()
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedding")
         self._runner: asyncio.Task[None] | None = None
@@ -85,7 +77,7 @@ class EmbeddingService:
     @property
     def waiting(self) -> int:
         """Distinct texts in the queue, without those being embedded now."""
-        return sum(map(len, self._queues.values()))
+        return sum(not job.taken for job in self._jobs.values())
 
     @property
     def cache(self) -> VectorCache:
@@ -112,9 +104,9 @@ class EmbeddingService:
         self.ready.clear()
         runner = self._runner
         if runner is not None:
+            for job in [job for job in self._jobs.values() if not job.taken]:
+                self._settle(job, EmbedderUnavailable("the embedder is stopping"))
             for queue in self._queues.values():
-                for job in queue:
-                    self._settle(job, EmbedderUnavailable("the embedder is stopping"))
                 queue.clear()
             self._wake.set()
             await asyncio.wait({runner}, timeout=grace)
@@ -132,46 +124,64 @@ class EmbeddingService:
         """Forget all cached vectors. An erasure calls this: entries cannot be told apart by scope."""
         self._cache.clear()
 
-    async def query(self, text: str) -> Embedded:
-        """Embed a text to search with.
+    async def query(self, text: str, tenant: Hashable = None) -> Embedded:
+        """Embed a text to search with, in the turns of `tenant`.
 
         Raises EmbedderOverloaded, EmbedderUnavailable or UnreadableText.
         """
-        return (await self._embed([text], Purpose.QUERY))[0]
+        return (await self._embed([text], Purpose.QUERY, tenant))[0]
 
-    async def passages(self, texts: Sequence[str]) -> list[Embedded]:
+    async def passages(self, texts: Sequence[str], tenant: Hashable = None) -> list[Embedded]:
         """Embed texts that will be searched, in their order.
 
         Raises EmbedderOverloaded, EmbedderUnavailable or UnreadableText; then none of them is usable.
         """
-        return await self._embed(texts, Purpose.PASSAGE)
+        return await self._embed(texts, Purpose.PASSAGE, tenant)
 
-    async def passages_within(self, texts: Sequence[str], patience: float) -> list[Embedded | None]:
+    async def passages_within(
+        self, texts: Sequence[str], patience: float, tenant: Hashable = None
+    ) -> list[Embedded | None]:
         """Embed texts that will be searched, as many of them as are ready within `patience` seconds.
 
         Raises EmbedderOverloaded or UnreadableText, and EmbedderUnavailable when not one is ready for it.
         """
+        outcomes = await self.outcomes_within(texts, patience, tenant)
+        found = [one if isinstance(one, Embedded) else None for one in outcomes]
+        failures = [one for one in outcomes if isinstance(one, EmbedderUnavailable)]
+        if failures and not any(found):
+            raise failures[-1]
+        return found
+
+    async def outcomes_within(
+        self, texts: Sequence[str], patience: float, tenant: Hashable = None
+    ) -> list[Outcome | None]:
+        """Embed texts that will be searched, and tell of each what became of it within `patience` seconds.
+
+        None: nothing yet. Raises EmbedderOverloaded or UnreadableText, and EmbedderUnavailable when the
+        service does not run.
+        """
         keys, found, missing = self._look_up(texts, Purpose.PASSAGE)
-        failure: BaseException | None = None
+        failed: dict[CacheKey, EmbedderUnavailable] = {}
         if missing:
-            waiters = self._enqueue(missing, Purpose.PASSAGE)
+            waiters = self._enqueue(missing, Purpose.PASSAGE, tenant)
             try:
                 await asyncio.wait(waiters.values(), timeout=patience)
                 for key, waiter in waiters.items():
-                    if waiter.done():
-                        failure = waiter.exception() or failure
-                        if waiter.exception() is None:
-                            found[key] = waiter.result()
+                    if not waiter.done():
+                        continue
+                    failure = waiter.exception()
+                    if failure is None:
+                        found[key] = waiter.result()
+                    elif isinstance(failure, EmbedderUnavailable):
+                        failed[key] = failure
             finally:
                 _abandon(waiters.values())
-        if failure is not None and not found:
-            raise failure
-        return [found.get(key) for key in keys]
+        return [found.get(key) or failed.get(key) for key in keys]
 
-    async def _embed(self, texts: Sequence[str], purpose: Purpose) -> list[Embedded]:
+    async def _embed(self, texts: Sequence[str], purpose: Purpose, tenant: Hashable) -> list[Embedded]:
         keys, found, missing = self._look_up(texts, purpose)
         if missing:
-            waiters = self._enqueue(missing, purpose)
+            waiters = self._enqueue(missing, purpose, tenant)
             try:
                 await asyncio.wait(waiters.values(), return_when=asyncio.FIRST_EXCEPTION)
                 for key, waiter in waiters.items():
@@ -203,35 +213,44 @@ class EmbeddingService:
         return keys, found, missing
 
     def _enqueue(
-        self, texts: dict[CacheKey, str], purpose: Purpose
+        self, texts: dict[CacheKey, str], purpose: Purpose, tenant: Hashable
     ) -> dict[CacheKey, asyncio.Future[Embedded]]:
-        new = [key for key in texts if key not in self._jobs]
-        if len(new) + self.waiting > self._max_waiting:
+        if not self._has_room(texts, tenant):
             # Places of texts that nobody waits for any more are free.
             self._drop_unwanted()
-            new = [key for key in texts if key not in self._jobs]
-            if len(new) + self.waiting > self._max_waiting:
+            if not self._has_room(texts, tenant):
                 raise EmbedderOverloaded("too many texts wait for the embedder")
-        loop = asyncio.get_running_loop()
+        loop, call = asyncio.get_running_loop(), object()
         waiters: dict[CacheKey, asyncio.Future[Embedded]] = {}
         for key, text in texts.items():
             job = self._jobs.get(key)
             if job is None:
-                job = self._jobs[key] = _Job(key, text, purpose)
-                self._queues[purpose].append(job)
+                job = self._jobs[key] = Job(key, text, purpose, tenant)
+            if not job.taken:
+                # Also in the turns of who asks for it second: it comes with the first turn of either.
+                self._queues[purpose].add(job, tenant, call)
             waiters[key] = loop.create_future()
             job.waiters.append(waiters[key])
         self._wake.set()
         return waiters
 
+    def _has_room(self, texts: Iterable[CacheKey], tenant: Hashable) -> bool:
+        new = sum(key not in self._jobs for key in texts)
+        waiting = [job.tenant for job in self._jobs.values() if not job.taken]
+        return new + len(waiting) <= 2 * self._max_waiting and (
+            new + sum(one == tenant for one in waiting) <= self._max_waiting
+        )
+
     def _drop_unwanted(self) -> None:
+        for job in list(self._jobs.values()):
+            if not job.taken and not job.wanted:
+                self._drop(job)
         for queue in self._queues.values():
-            for job in queue:
-                if not job.wanted:
-                    del self._jobs[job.key]
-            wanted = [job for job in queue if job.wanted]
-            queue.clear()
-            queue.extend(wanted)
+            queue.purge()
+
+    def _drop(self, job: Job) -> None:
+        job.taken = True
+        del self._jobs[job.key]
 
     async def _run(self) -> None:
         try:
@@ -267,23 +286,23 @@ class EmbeddingService:
         other = Purpose.QUERY if last is Purpose.PASSAGE else Purpose.PASSAGE
         return other if self._queues[other] else last
 
-    def _take(self, purpose: Purpose) -> list[_Job]:
+    def _take(self, purpose: Purpose) -> list[Job]:
         queue = self._queues[purpose]
-        batch: list[_Job] = []
+        batch: list[Job] = []
         characters = 0
-        while queue and len(batch) < self._max_batch_texts:
-            job = queue[0]
+        while len(batch) < self._max_batch_texts and (job := queue.next()) is not None:
             if not job.wanted:
-                queue.popleft()
-                del self._jobs[job.key]
+                self._drop(job)
                 continue
             characters += len(job.text)
             if batch and characters > self._max_batch_characters:
                 break
-            batch.append(queue.popleft())
+            queue.take()
+            job.taken = True
+            batch.append(job)
         return batch
 
-    def _settle(self, job: _Job, outcome: _Outcome) -> None:
+    def _settle(self, job: Job, outcome: Outcome) -> None:
         self._jobs.pop(job.key, None)
         for waiter in job.waiters:
             if waiter.done():
@@ -292,19 +311,21 @@ class EmbeddingService:
                 waiter.set_result(outcome)
             else:
                 # One instance for each: a raised exception collects the traceback of who caught it.
-                waiter.set_exception(EmbedderUnavailable(*outcome.args))
+                waiter.set_exception(type(outcome)(*outcome.args))
 
-    def _embed_all(self, purpose: Purpose, texts: Sequence[str]) -> list[_Outcome]:
+    def _embed_all(self, purpose: Purpose, texts: Sequence[str]) -> list[Outcome]:
         """Embed a batch in the worker thread; one text that fails does not fail the others."""
         try:
             return list(self._embed_batch(purpose, texts))
         except EmbedderUnavailable as error:
             # An outage: asking for each text by itself would only take longer to say the same.
-            return [EmbedderUnavailable(*error.args) for _ in texts]
+            return [type(error)(*error.args) for _ in texts]
+        except TimeoutError:
+            return [EmbedderSlow("the embedder did not answer in time") for _ in texts]
         except Exception as error:  # noqa: BLE001 - an engine may raise anything; callers get it typed
             if len(texts) == 1:
                 # Only the type: the message of a UnicodeError or of an engine may hold the text.
-                return [EmbedderUnavailable(f"the embedder failed: {type(error).__name__}")]
+                return [TextFailed(f"the embedder failed: {type(error).__name__}")]
         return [self._embed_all(purpose, [text])[0] for text in texts]
 
     def _embed_batch(self, purpose: Purpose, texts: Sequence[str]) -> list[Embedded]:

@@ -13,6 +13,14 @@ class EmbedderUnavailable(EmbeddingError):
     """The embedder failed, is not ready yet, or is stopped. The same call may succeed later."""
 
 
+class EmbedderSlow(EmbedderUnavailable):
+    """The embedder did not answer in time, which says nothing of a text."""
+
+
+class TextFailed(EmbedderUnavailable):
+    """The embedder failed at this text, asked for by itself. Others may do better."""
+
+
 class TextRefused(EmbeddingError):
     """The embedder works and does not take this text, or one in this batch."""
 

@@ -25,7 +25,7 @@ from muniment_server.embedding.base import (
     Vector,
     require_readable,
 )
-from muniment_server.embedding.errors import EmbedderUnavailable, TextRefused
+from muniment_server.embedding.errors import EmbedderSlow, EmbedderUnavailable, TextRefused
 from muniment_server.embedding.options import CAUTIOUS, HttpOptions
 
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
@@ -140,7 +140,7 @@ class HttpEmbedder:
                 fault = f"the embedding endpoint answered with status {status}"
                 pause = _retry_after(response)
         except httpx.TimeoutException:
-            raise EmbedderUnavailable("the embedding endpoint did not answer in time") from None
+            raise EmbedderSlow("the embedding endpoint did not answer in time") from None
         except httpx.HTTPError as error:
             fault = f"the embedding endpoint cannot be reached: {type(error).__name__}"
         if not again or time.monotonic() + pause >= end:
@@ -177,7 +177,7 @@ def _content(response: httpx.Response, end: float) -> bytes:
         if size > _MOST_BYTES:
             raise EmbedderUnavailable("the embedding endpoint answered with too much")
         if time.monotonic() > end:
-            raise EmbedderUnavailable("the embedding endpoint did not answer in time")
+            raise EmbedderSlow("the embedding endpoint did not answer in time")
     return b"".join(parts)
 
 

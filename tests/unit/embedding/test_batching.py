@@ -16,6 +16,8 @@ from muniment_server.embedding import (
     UnreadableText,
 )
 from muniment_server.embedding.cache import Embedded, Purpose, VectorCache
+from muniment_server.embedding.errors import EmbedderSlow, TextFailed
+from muniment_server.embedding.turns import Job, Turns
 from support.embedders import DeterministicEmbedder
 
 
@@ -425,3 +427,110 @@ async def test_another_loop_policy_makes_no_difference(embedder: DeterministicEm
 
     result = await asyncio.to_thread(on_uvloop)
     assert result.vector is not None
+
+
+async def test_many_long_texts_of_one_tenant_hold_up_nobody_else(
+    service: EmbeddingService, embedder: DeterministicEmbedder
+) -> None:
+    embedder.gate.clear()
+    running = asyncio.create_task(service.passages(["running"], "a"))
+    await reached_gate(embedder)
+    long = [f"{number} " + "w" * 30_000 for number in range(5)]
+    clogging = asyncio.create_task(service.passages(long, "a"))
+    await asyncio.sleep(0)
+    other = asyncio.create_task(service.passages([f"b {number}" for number in range(6)], "b"))
+    same = asyncio.create_task(service.passages(["another call"], "a"))
+    await asyncio.sleep(0)
+    embedder.gate.set()
+    await asyncio.gather(running, clogging, other, same)
+    order = [text[:12] for _, texts in embedder.batches for text in texts]
+    # The first tenant is ahead by what it was given before; then its work is paid back to the second.
+    assert max(order.index(f"b {number}") for number in range(6)) < order.index("1 wwwwwwwwww")
+    assert order.index("another call") < order.index("2 wwwwwwwwww")
+    assert len(order) == 1 + 5 + 6 + 1
+
+
+async def test_a_text_that_a_second_one_asks_for_comes_with_the_earlier_turn(
+    service: EmbeddingService, embedder: DeterministicEmbedder
+) -> None:
+    embedder.gate.clear()
+    running = asyncio.create_task(service.passages(["running"], "a"))
+    await reached_gate(embedder)
+    first = asyncio.create_task(service.passages([*("x" * 200 + str(n) for n in range(4)), "shared"], "a"))
+    await asyncio.sleep(0)
+    second = asyncio.create_task(service.passages(["shared"], "b"))
+    await asyncio.sleep(0)
+    assert service.waiting == 5
+    embedder.gate.set()
+    vector = (await second)[0]
+    assert vector is (await first)[4]
+    await running
+    order = [text for _, texts in embedder.batches for text in texts]
+    assert order.index("shared") <= 2
+    assert len(order) == len(set(order)) == 6
+    assert not service._jobs
+
+
+async def test_a_full_share_of_one_tenant_leaves_room_for_others(
+    service: EmbeddingService, embedder: DeterministicEmbedder
+) -> None:
+    embedder.gate.clear()
+    running = asyncio.create_task(service.passages(["running"], "a"))
+    await reached_gate(embedder)
+    full = asyncio.create_task(service.passages([f"a {number}" for number in range(8)], "a"))
+    await asyncio.sleep(0)
+    with pytest.raises(EmbedderOverloaded):
+        await service.passages(["one more"], "a")
+    other = asyncio.create_task(service.passages([f"b {number}" for number in range(8)], "b"))
+    await asyncio.sleep(0)
+    assert service.waiting == 16
+    with pytest.raises(EmbedderOverloaded):
+        await service.passages(["third"], "c")
+    embedder.gate.set()
+    await asyncio.gather(running, full, other)
+
+
+async def test_what_became_of_each_text_is_told(
+    service: EmbeddingService, embedder: DeterministicEmbedder
+) -> None:
+    embedder.failing_texts = {"poison": ValueError("no")}
+    fine, poison = await service.outcomes_within(["fine", "poison"], 10.0)
+    assert isinstance(fine, Embedded)
+    assert type(poison) is TextFailed
+    embedder.failing_texts = {"slow": TimeoutError()}
+    (slow,) = await service.outcomes_within(["slow"], 10.0)
+    assert type(slow) is EmbedderSlow
+    embedder.gate.clear()
+    assert await service.outcomes_within(["held"], 0.05) == [None]
+
+
+def test_turns_are_by_work_and_nobody_saves_them_up() -> None:
+    turns = Turns()
+
+    def add(tenant: str, *texts: str) -> None:
+        call = object()
+        for text in texts:
+            key = ("model", Purpose.PASSAGE, text.encode())
+            turns.add(Job(key, text, Purpose.PASSAGE, tenant), tenant, call)
+
+    def served(count: int) -> str:
+        found = ""
+        for _ in range(count):
+            job = turns.next()
+            assert job is not None
+            turns.take()
+            found += str(job.tenant)
+        return found
+
+    add("a", *["w" * 30_000] * 4)
+    add("b", *["short"] * 40)
+    assert served(32) == "a" + "b" * 31
+    assert served(12).count("a") == 3
+    assert not turns
+    assert turns.next() is None
+    # Who was away is served next, and not until it has caught up with all that the other one had.
+    add("a", *["w" * 30_000] * 9)
+    assert served(8) == "a" * 8
+    add("c", *["w" * 30_000] * 3)
+    assert sorted(served(3)) == ["a", "c", "c"]
+    assert sum(1 for _ in iter(turns.next, None) if turns.take() is None) == 1
