@@ -89,6 +89,24 @@ async def test_an_answer_of_something_in_between(client: Any, peer: Peer) -> Non
     assert raised.value.metadata == {}
 
 
+@pytest.mark.parametrize(
+    ("reason", "metadata", "said"),
+    [
+        ("PERMISSION_DENIED", {"permission": "erase"}, "it failed (missing: erase)"),
+        ("SOURCE_NOT_ALLOWED", {"source_type": "USER_STATED"}, "it failed (refused: user_stated)"),
+        ("PERMISSION_DENIED", {}, "it failed"),
+    ],
+)
+async def test_a_refusal_says_what_was_missing(
+    client: Any, peer: Peer, reason: str, metadata: dict[str, str], said: str
+) -> None:
+    peer.answer("Write", Fail(grpc.StatusCode.PERMISSION_DENIED, reason, metadata=metadata))
+    with pytest.raises(muniment.PermissionDenied) as raised:
+        await client.write("x", subject="u")
+    assert str(raised.value).endswith(said)
+    assert raised.value.message == "it failed"
+
+
 async def test_broken_details_do_not_hide_the_error(client: Any, peer: Peer) -> None:
     class Broken(Fail):
         def trailers(self) -> list[tuple[str, str | bytes]]:

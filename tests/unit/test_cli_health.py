@@ -159,3 +159,17 @@ def test_tls(name: x509.GeneralName, mutual: bool, tmp_path: Path, monkeypatch: 
     with serving(credentials=credentials) as (address, _):
         assert run(["health", "--target", address]) == 0
     assert run(["health", "--target", address, "--timeout", "1"]) == 1
+
+
+def test_tls_as_any_client_speaks_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    authority = Authority()
+    certificate, key = authority.issue([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    for name, signer in (("ca", authority), ("other", Authority())):
+        (tmp_path / name).write_bytes(signer.certificate)
+    with serving(credentials=grpc.ssl_server_credentials([(key, certificate)])) as (address, _):
+        asked = ["health", "--target", address]
+        assert run([*asked, "--ca-file", str(tmp_path / "ca")]) == 0
+        assert run([*asked, "--ca-file", str(tmp_path / "other"), "--timeout", "1"]) == 1
+        assert "--tls" not in capsys.readouterr().err
+        assert run([*asked, "--timeout", "1"]) == 1
+    assert "--tls or --ca-file" in capsys.readouterr().err

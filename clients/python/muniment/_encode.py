@@ -70,7 +70,8 @@ def request_id(given: str | UUID | None) -> str:
 def scope(subject: str | None, space: str | None, agent: str | None, session: str | None) -> memory_pb2.Scope:
     """A scope; exactly one of subject and space must be given."""
     if (subject is None) == (space is None):
-        raise InvalidRequest.of("scope", "oneof.required", "needs either a subject or a space")
+        wrong = "needs a subject or a space" if subject is None else "takes a subject or a space, not both"
+        raise InvalidRequest.of("scope", "oneof.required", wrong)
     made = memory_pb2.Scope()
     for name, value in {"subject": subject, "space": space, "agent": agent, "session": session}.items():
         if value is not None:

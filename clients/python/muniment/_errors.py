@@ -67,10 +67,19 @@ class MunimentError(Exception):
 
     def __str__(self) -> str:
         name = self.code if self.reason in ("", self.code) else f"{self.code} ({self.reason})"
-        text = f"{name}: {self.message}"
+        text = f"{name}: {self.message}{self._cause()}"
         for violation in self.field_violations:
-            text += f"\n  {violation.field}: {violation.description}"
+            where = f"{violation.field}: " if violation.field else ""
+            text += f"\n  {where}{violation.description}"
         return text
+
+    def _cause(self) -> str:
+        """Which of the causes that the message of a refusal names it was."""
+        if self.reason == "PERMISSION_DENIED" and "permission" in self.metadata:
+            return f" (missing: {self.metadata['permission']})"
+        if self.reason == "SOURCE_NOT_ALLOWED" and "source_type" in self.metadata:
+            return f" (refused: {self.metadata['source_type'].lower()})"
+        return ""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.__dict__)

@@ -92,7 +92,8 @@ def _report(error: Exception) -> int:
         return 2
     message = getattr(error, "format_message", None)
     if message is not None:
-        _say(message())
+        # What the parser of options says of a choice begins with its own word for it.
+        _say(message().replace("Value error, ", ""))
         return int(getattr(error, "exit_code", 2))
     known = _known_errors()
     if isinstance(error, known):

@@ -7,6 +7,7 @@ import typer
 
 from . import reach
 from .output import CommandError
+from .remote import CaFile, Tls, channel_to
 
 if TYPE_CHECKING:
     import grpc
@@ -22,13 +23,15 @@ def health(
     service: Annotated[
         str, typer.Option(help="'liveness', or a service's full name.", show_default="readiness of all")
     ] = "",
+    tls: Tls = False,
+    ca_file: CaFile = None,
     timeout: Annotated[float, typer.Option(min=0.1, max=60, help="Seconds to wait.")] = 3.0,
 ) -> None:
     """Ask a server for its health. Exit code 0 when it is SERVING, otherwise 1.
 
-    Speaks TLS where MUNIMENT_TLS_CERT_FILE is set, trusting the certificate that the server shows: this
-    asks whether the server is well, not who it is. Shows the server's own certificate where
-    MUNIMENT_TLS_CLIENT_CA_FILE asks clients for one.
+    With --tls or --ca-file it connects as any client. Otherwise it speaks TLS where MUNIMENT_TLS_CERT_FILE is
+    set, trusting the certificate that the server shows: this asks whether the server is well, not who it is.
+    Shows the server's own certificate where MUNIMENT_TLS_CLIENT_CA_FILE asks clients for one.
     """
     import grpc
     from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -37,7 +40,8 @@ def health(
 
     settings = config.load()
     address = target or own_address(settings)
-    with _channel(settings, address, timeout) as channel:
+    secure = tls or ca_file is not None
+    with channel_to(address, tls, ca_file) if secure else _channel(settings, address, timeout) as channel:
         try:
             answer = health_pb2_grpc.HealthStub(channel).Check(
                 health_pb2.HealthCheckRequest(service=service), timeout=timeout
@@ -46,7 +50,8 @@ def health(
             code: grpc.StatusCode = error.code()
             if code is grpc.StatusCode.NOT_FOUND:
                 raise CommandError(f"{address} knows no service {service!r}.") from None
-            raise CommandError(f"{address} does not answer ({code.name}).") from None
+            hint = "" if secure or settings.tls else " If it serves TLS: --tls or --ca-file."
+            raise CommandError(f"{address} does not answer ({code.name}).{hint}") from None
     name = health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status)
     if answer.status != health_pb2.HealthCheckResponse.SERVING:
         raise CommandError(f"{address} is {name}.")

@@ -1,7 +1,7 @@
 """What commands share that ask a running server: the channel, the credential, errors in words."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,7 @@ DEFAULT_TARGET = "127.0.0.1:7443"
 _KEY = "MUNIMENT_API_KEY"
 _TIMEOUT = 30.0
 _EXPORT_TIMEOUT = 3600.0
+_BINDINGS = ("tenant", "subject", "space", "agent")
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 
 
@@ -79,7 +80,7 @@ def remote(
     if _TOKEN.fullmatch(key) is None:
         raise CommandError(f"Set {_KEY} to an API key with the permission {permission}.")
     metadata = (("authorization", f"Bearer {key}"), ("muniment-tenant", tenant), ("muniment-client", "cli"))
-    with _channel(target, tls, ca_file) as channel:
+    with channel_to(target, tls, ca_file) as channel:
         try:
             yield Remote(
                 memory_service_pb2_grpc.MemoryServiceStub(channel),
@@ -90,10 +91,11 @@ def remote(
                 {"metadata": metadata, "timeout": _EXPORT_TIMEOUT},
             )
         except grpc.RpcError as error:
-            raise CommandError(_words(error, target)) from None
+            raise CommandError(_words(error, target, secure=tls or ca_file is not None)) from None
 
 
-def _channel(target: str, tls: bool, ca_file: Path | None) -> Any:
+def channel_to(target: str, tls: bool, ca_file: Path | None) -> Any:
+    """A channel as the options ask for it. Raises CommandError for a file that cannot be read."""
     import grpc
 
     options = (("grpc.max_receive_message_length", 8 * 1024 * 1024),)
@@ -106,7 +108,8 @@ def _channel(target: str, tls: bool, ca_file: Path | None) -> Any:
     return grpc.secure_channel(target, grpc.ssl_channel_credentials(roots), options)
 
 
-def _words(error: Any, target: str) -> str:
+def _words(error: Any, target: str, *, secure: bool) -> str:
+    import grpc
     from google.rpc import error_details_pb2  # type: ignore[import-untyped]
     from grpc_status import rpc_status
 
@@ -115,5 +118,22 @@ def _words(error: Any, target: str) -> str:
         for detail in status.details:
             info = error_details_pb2.ErrorInfo()
             if detail.Is(info.DESCRIPTOR) and detail.Unpack(info):
-                return f"{status.message} ({info.reason})"
-    return f"{target} does not answer ({error.code().name})."
+                return f"{status.message} ({info.reason}{_lacking(info.metadata)})"
+    text = f"{target} does not answer ({error.code().name})."
+    if error.code() is grpc.StatusCode.UNAVAILABLE:
+        text += " " + (
+            "Does it serve TLS, and does --ca-file name the authority that signed its certificate?"
+            if secure
+            else "If it serves TLS: --tls, or --ca-file with the authority that signed its certificate."
+        )
+    return text
+
+
+def _lacking(metadata: Mapping[str, str]) -> str:
+    """Which of the causes that the message names it was."""
+    permission, source = metadata.get("permission", ""), metadata.get("source_type", "")
+    if permission in _BINDINGS:
+        return f", the credential's {permission}"
+    if permission:
+        return f", missing permission {permission}"
+    return f", source type {source.lower()}" if source else ""
