@@ -17,7 +17,7 @@ def table() -> str:
     lines: list[str] = []
     section = ""
     for name, info in registry().items():
-        group, _, rest = name.partition(".")
+        group = name.partition(".")[0]
         per_kind = _PER_KIND.fullmatch(name)
         if per_kind is not None and per_kind[2] != "default":
             continue
@@ -30,9 +30,9 @@ def table() -> str:
                 "| setting | default | allowed | meaning |",
                 "| --- | --- | --- | --- |",
             ]
-        shown, description = f"`{rest}`", info.description
+        shown, description = f"`{name}`", info.description
         if per_kind is not None:
-            shown += f", `{rest.removesuffix('default')}<kind>`"
+            shown += f", `{name.removesuffix('default')}<kind>`"
             description += " Each kind may be an exception."
         default = json.dumps(json.loads(info.default), ensure_ascii=False)
         allowed = info.allowed.replace("|", "\\|")

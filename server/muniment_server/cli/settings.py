@@ -1,6 +1,7 @@
 """`muniment settings`: what a tenant sets for itself, within bounds."""
 
 import json
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -107,9 +108,14 @@ def reset(
 ) -> None:
     """Take away all settings and all views of a tenant, also where somebody changed them in the database."""
     if not yes:
-        typer.confirm(
-            f"Take away all settings of {tenant} and all bounds of what its agents see?", abort=True
-        )
+        try:
+            typer.confirm(
+                f"Take away all settings of {tenant} and all bounds of what its agents see?", abort=True
+            )
+        except typer.Abort:
+            if sys.stdin.isatty():
+                raise
+            raise CommandError("Nothing was changed. Where nobody can be asked, say --yes.") from None
 
     def edit(_key: "TenantKey", rows: "PolicyRows") -> "tuple[PolicyRows, Administered]":
         return replace(rows, settings={}, views={}), _told("", "")

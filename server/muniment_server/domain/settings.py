@@ -331,7 +331,9 @@ def info(name: str) -> SettingInfo:
     """A setting by its name. Raises SettingInvalid, with the nearest name there is."""
     found = registry().get(name)
     if found is None:
-        near = difflib.get_close_matches(name, registry(), 1)
+        # A setting with a value per kind, named without one.
+        whole = f"{name}.default"
+        near = [whole] if whole in registry() else difflib.get_close_matches(name, registry(), 1)
         hint = f" Did you mean {near[0]}?" if near else " `muniment settings list` shows all."
         raise SettingInvalid(f"There is no setting {name!r}.{hint}")
     return found

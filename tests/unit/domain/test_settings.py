@@ -51,6 +51,7 @@ def test_values_are_json_or_bare_words_within_bounds() -> None:
         ("packing.source_share", "half", "from 0.1 to 1"),
         ("consent.default", "some", "all, necessary, none"),
         ("ranking.knid", "1", "Did you mean ranking.kind?"),
+        ("gates.card_number", "reject", "Did you mean gates.card_number.default?"),
         ("x", "1", "muniment settings list"),
     ):
         with pytest.raises(SettingInvalid, match=told.replace("?", r"\?")):
