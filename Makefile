@@ -38,31 +38,31 @@ test: install ## Run all tests
 
 .PHONY: test-unit
 test-unit: install ## Run the unit tests (no database)
-	$(PYTEST) tests/unit $(ARGS)
+	$(PYTEST) $(or $(FILES),tests/unit) $(ARGS)
 
 .PHONY: test-storage
 test-storage: install ## Run the storage tests (embedded PostgreSQL)
-	$(PYTEST) tests/storage $(ARGS)
+	$(PYTEST) $(or $(FILES),tests/storage) $(ARGS)
 
 .PHONY: test-contract
 test-contract: install ## Run the contract tests
-	$(PYTEST) tests/contract $(ARGS)
+	$(PYTEST) $(or $(FILES),tests/contract) $(ARGS)
 
 .PHONY: test-client
 test-client: install ## Run the tests of the Python client (against a peer, no server)
-	$(PYTEST) tests/client $(ARGS)
+	$(PYTEST) $(or $(FILES),tests/client) $(ARGS)
 
 .PHONY: test-cli
 test-cli: install ## Run the tests of the command line against a server process
-	$(PYTEST) tests/cli $(ARGS)
+	$(PYTEST) $(or $(FILES),tests/cli) $(ARGS)
 
 .PHONY: test-e2e
 test-e2e: install ## Run the end-to-end tests (the server as its own process, the Python client)
-	$(PYTEST) tests/e2e $(ARGS)
+	$(PYTEST) $(or $(FILES),tests/e2e) $(ARGS)
 
 .PHONY: test-security
 test-security: install ## Run the security tests
-	$(PYTEST) tests/security $(ARGS)
+	$(PYTEST) $(or $(FILES),tests/security) $(ARGS)
 
 .PHONY: conformance
 conformance: install ## Play the shared scenarios with every client, or with one: make conformance LANG=go

@@ -62,7 +62,8 @@ async def play(chosen: list[Recipe], pattern: str) -> int:
                 failures += 1
                 print(f"\n{language} {name}\n{problem}")
     played = sum(map(len, table.values()))
-    print(f"\n{played} played, {failures} failed, {len(known)} known to fail")
+    left = len(wanted) * len(table) - played
+    print(f"\n{played} played, {failures} failed, {len(known)} known to fail, {left} left out (·)")
     return failures
 
 
