@@ -186,6 +186,8 @@ async def test_the_trail_is_listed(service: RunningService, shell: Shell) -> Non
     assert "\tu2\t" in await shell.ok("audit", "list", "--subject", "u2", "--action", "write")
     assert await shell.ok("audit", "list", "--until", "2000-01-01") == ""
     assert len((await shell.ok("audit", "list", "--limit", "2")).splitlines()) == 3
+    code, _, err = await shell.run("audit", "list", "--principal", "a" * 20)
+    assert (code, "`keys list` shows" in err) == (1, True)
     code, _, err = await shell.run("audit", "list", "--since", "yesterday")
     assert (code, "--since" in err) == (1, True)
 

@@ -57,9 +57,8 @@ def first_start(home: Path, **settings: str) -> Iterator[list[str]]:
 
 
 def follow(lines: list[str]) -> subprocess.CompletedProcess[str]:
-    """Run what is indented, but for the key, as a shell."""
-    commands = [line.strip() for line in lines if line.startswith("    ")][1:]
-    script = "\n".join(commands).replace("python -c", f"{sys.executable} -c")
+    """Run what is indented, as a shell."""
+    script = "\n".join(line.strip() for line in lines if line.startswith("    "))
     return subprocess.run(
         ["/bin/sh", "-ec", script], capture_output=True, text=True, env=environment(), timeout=60, check=False
     )
@@ -196,3 +195,19 @@ def test_a_greeting_that_cannot_be_printed_stops_no_service(home: Path) -> None:
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     assert "Traceback" not in errors
+
+
+def test_the_key_is_shown_to_a_person_and_to_no_log() -> None:
+    key = DevKey("dev", "a" * 20, "mnm_x", Path("/home/dev-key"))
+    installation = Installation("", None, SimpleNamespace(), dev_key=key)  # type: ignore[arg-type]
+    shown, logged = (
+        "\n".join(greeting(Settings(), installation, 7443, secret=each)) for each in (True, False)
+    )
+    assert ("    mnm_x\n" in shown, "mnm_x" in logged) == (True, False)
+    assert "kept in /home/dev-key" in shown
+    assert "kept in /home/dev-key" in logged
+
+
+def test_with_a_database_of_ones_own_it_says_how_tenants_are_made() -> None:
+    installation = Installation("", None, SimpleNamespace())  # type: ignore[arg-type]
+    assert greeting(Settings(), installation, 7443)[1].endswith("tenants create NAME")

@@ -1,6 +1,7 @@
 """`muniment audit`: the trail, listed, exported and verified."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 app = typer.Typer(name="audit", help="List, export and verify the audit trail.", no_args_is_help=True)
 
 _PAGE = 500
+_KEY_ID = re.compile(r"(mnm_)?[a-z0-9]{20}(_.*)?")
 
 
 class Action(StrEnum):
@@ -71,7 +73,7 @@ def list_(
     space: Annotated[str, typer.Option(help="Events of this space.")] = "",
     recall: Annotated[str, typer.Option(help="A recall and its use reports.")] = "",
     trace: Annotated[str, typer.Option(help="Events of this trace.")] = "",
-    principal: Annotated[str, typer.Option(help="Events of this credential, by its id.")] = "",
+    principal: Annotated[str, typer.Option(help="Events of this credential: PRINCIPAL of `keys list`.")] = "",
     action: Annotated[list[Action] | None, typer.Option(help="What was done; repeat for several.")] = None,
     outcome: Annotated[list[Outcome] | None, typer.Option(help="How it ended; repeat for several.")] = None,
     since: Annotated[str, typer.Option(help="From this time on, like 2030-01-31 or 2030-01-31T10:00Z.")] = "",
@@ -87,6 +89,10 @@ def list_(
     )
     with remote(target, tenant, tls, ca_file) as server:
         found = list(_events(server, restriction, limit))
+    if not found and _KEY_ID.fullmatch(principal):
+        raise CommandError(
+            "No such events. Trails name an API key by its principal, which `keys list` shows beside its id."
+        )
     if as_json:
         print_json([_plain(event) for event in found])
         return

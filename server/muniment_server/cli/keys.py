@@ -99,12 +99,13 @@ def create(
         expire_time=None if expires is None else parse_expiry(expires, datetime.now(UTC)),
     )
     with operation() as it:
-        admin.create_credential(it.connection, new, it.trail)
+        principal = admin.create_credential(it.connection, new, it.trail)
     if as_json:
         print_json(
             {
                 "key": key.text(),
                 "public_id": new.public_id,
+                "principal": str(principal),
                 "tenants": new.tenants,
                 "permissions": new.permissions,
                 "source_types": new.source_types,
@@ -121,7 +122,7 @@ def create(
         f"claims {', '.join(source.name.lower() for source in sources)} with trust up to "
         f"{trust.name.lower()}; "
         f"{'never expires' if new.expire_time is None else 'expires ' + time_text(new.expire_time)}.\n"
-        "It is shown this once and cannot be shown again."
+        f"In audit trails it is {principal}. The key is shown this once and cannot be shown again."
     )
 
 
@@ -130,7 +131,10 @@ def list_(
     tenant: Annotated[str | None, typer.Option(help="Only keys that may act for this tenant.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List API keys, newest first. The keys themselves are not known any more."""
+    """List API keys, newest first. The keys themselves are not known any more.
+
+    PRINCIPAL is what audit trails call the key.
+    """
     from muniment_server.storage import admin
 
     with administration() as connection:
@@ -140,10 +144,22 @@ def list_(
         return
     now = datetime.now(UTC)
     print_table(
-        ("ID", "LABEL", "TENANTS", "PERMISSIONS", "SOURCES", "TRUST", "BOUND TO", "EXPIRES", "STATE"),
+        (
+            "ID",
+            "PRINCIPAL",
+            "LABEL",
+            "TENANTS",
+            "PERMISSIONS",
+            "SOURCES",
+            "TRUST",
+            "BOUND TO",
+            "EXPIRES",
+            "STATE",
+        ),
         (
             (
                 row.public_id,
+                str(row.credential_id),
                 row.label or "-",
                 ",".join(row.tenant_names),
                 ",".join(row.permissions),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import reach
+from . import invocation, reach
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ def serve(
 
     def announce(installation: "Installation", server: "GrpcServer") -> None:
         try:
-            for line in greeting(settings, installation, server.port):
+            for line in greeting(settings, installation, server.port, secret=sys.stdout.isatty()):
                 print(line, flush=True)
         except OSError as error:
             # Nobody reads along, or the disk is full: no reason not to serve.
@@ -60,30 +60,35 @@ def serve(
     grpc_server.run(service.serve(settings, announce), use_uvloop=settings.uvloop)
 
 
-def greeting(settings: "Settings", installation: "Installation", port: int) -> list[str]:
-    """What the operator reads when the service listens; the development key only when it is new."""
+def greeting(
+    settings: "Settings", installation: "Installation", port: int, *, secret: bool = False
+) -> list[str]:
+    """What the operator reads when the service listens; of the development key only when it is new.
+
+    secret: whether to show the key itself, which belongs on a terminal and in no log.
+    """
     address = reach.address(settings.host, port)
     target = reach.address(reach.dialled(settings.host), port)
     lines = [f"Muniment serves on {address} ({'TLS' if settings.tls else 'plaintext'})."]
     if installation.embedded is not None:
         lines.append(f"Everything is kept in {installation.embedded.home}.")
+    elif installation.dev_key is None:
+        lines.append(f"Tenants and keys are made by hand: {invocation.command()} tenants create NAME")
     key = installation.dev_key
     if key is not None:
         lines += [
             "",
-            f"First start: made the tenant {key.tenant!r}, and an API key for it that may do everything:",
-            "",
-            f"    {key.text}",
-            "",
-            f"It is shown this once, and kept in {key.path} for you alone.",
+            f"First start: made the tenant {key.tenant!r}, and an API key for it that may do everything.",
+            *(["", f"    {key.text}", ""] if secret else []),
+            f"{'It is shown this once, and' if secret else 'It is'} kept in {key.path} for you alone.",
             "Try it from another terminal:",
             "",
             f"    export MUNIMENT_TARGET={target} MUNIMENT_TENANT={key.tenant}",
             f'    export MUNIMENT_API_KEY="$(cat {shlex.quote(str(key.path))})"',
-            f"    python -c {shlex.quote(_EXAMPLE.format(connection=_connection(settings)))}",
+            f"    {invocation.python()} -c {shlex.quote(_EXAMPLE.format(connection=_connection(settings)))}",
             "",
             *_certificates(settings),
-            f"Not wanted any more: muniment keys revoke {key.public_id}",
+            f"Not wanted any more: {invocation.command()} keys revoke {key.public_id}",
         ]
     return lines
 

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from .invocation import command
 from .operator import administration, check_tenant_name, operation
 from .output import Json, note, print_json, print_table, time_text
 
@@ -26,8 +27,8 @@ def create(
     else:
         print(tenant.tenant_id)
         note(
-            f"Made the tenant {name}. Give it a key: muniment keys create --tenant {name} --permission all "
-            "--source-type user_stated --source-type agent_inferred"
+            f"Made the tenant {name}. Give it a key: {command()} keys create --tenant {name} "
+            "--permission all --source-type user_stated --source-type agent_inferred"
         )
 
 
@@ -44,5 +45,5 @@ def list_(as_json: Json = False) -> None:
     print_table(
         ("NAME", "ID", "MADE"),
         ((tenant.name, str(tenant.tenant_id), time_text(tenant.create_time)) for tenant in tenants),
-        empty="There are no tenants yet. Make one: muniment tenants create NAME",
+        empty=f"There are no tenants yet. Make one: {command()} tenants create NAME",
     )
