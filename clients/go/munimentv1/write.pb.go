@@ -34,15 +34,16 @@ const (
 	WriteOutcome_WRITE_OUTCOME_UNSPECIFIED WriteOutcome = 0
 	// A new memory was stored and is ACTIVE.
 	WriteOutcome_WRITE_OUTCOME_CREATED WriteOutcome = 1
-	// The same statement was there already, live or waiting for a reviewer (`memory.state` says which); it was
-	// reinforced and nothing new was stored.
+	// The same statement was there already; it was reinforced and nothing new was stored.
 	WriteOutcome_WRITE_OUTCOME_REINFORCED WriteOutcome = 2
 	// A new memory was stored and is ACTIVE; the one that held the slot, or that Supersede named, is
 	// SUPERSEDED.
 	WriteOutcome_WRITE_OUTCOME_SUPERSEDED_PREVIOUS WriteOutcome = 3
-	// A new memory was stored as PENDING: a reviewer decides. What it would replace stays ACTIVE.
+	// A new memory was stored as PENDING: a reviewer decides. What it would replace stays ACTIVE. Or the same
+	// statement waits already: then that one is reinforced, and nothing new was stored.
 	WriteOutcome_WRITE_OUTCOME_PENDING_REVIEW WriteOutcome = 4
-	// A new memory was stored as QUARANTINED, because its content is suspicious.
+	// A new memory was stored as QUARANTINED, because its content is suspicious; or one with the same
+	// statement was reinforced that is in quarantine already.
 	WriteOutcome_WRITE_OUTCOME_QUARANTINED WriteOutcome = 5
 	// A new memory was stored and is ACTIVE, with secrets or personal data replaced by placeholders.
 	WriteOutcome_WRITE_OUTCOME_REDACTED WriteOutcome = 6
@@ -746,8 +747,7 @@ func (x *PossibleConflict) GetConfidence() float64 {
 // What became of one item.
 type WriteResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-	// WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+	// The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
 	// `state` only where the caller may not read more: another's memory that was restated, without the
 	// permission to recall or out of the agent's view; and what waits for the place of one out of the view.
 	Memory *Memory `protobuf:"bytes,1,opt,name=memory,proto3" json:"memory,omitempty"`
@@ -765,7 +765,7 @@ type WriteResult struct {
 	// tenant switched the search off, and for a caller who is told of no near memories.
 	PossibleConflictsPartial bool `protobuf:"varint,21,opt,name=possible_conflicts_partial,json=possibleConflictsPartial,proto3" json:"possible_conflicts_partial,omitempty"`
 	// Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-	// outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
+	// outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
 	Rule string `protobuf:"bytes,30,opt,name=rule,proto3" json:"rule,omitempty"`
 	// One sentence for a person about that decision, without content; empty when `rule` is.
 	Explanation string `protobuf:"bytes,31,opt,name=explanation,proto3" json:"explanation,omitempty"`

@@ -326,8 +326,7 @@ def _told(batch: Batch, revision: Revision, decision: Decision) -> Memory:
     principal = context.principal
     reads = principal.allows(Permission.RECALL) or principal.allows(Permission.REVIEW)
     own = revision.author == str(principal.credential_id)
-    restated = decision.outcome is WriteOutcome.REINFORCED and not own
-    if decision.rule == OUT_OF_VIEW or (restated and not (reads and _lets_change(batch, revision))):
+    if decision.rule == OUT_OF_VIEW or not (own or (reads and _lets_change(batch, revision))):
         return Memory(revision.memory_id, revision.state)
     return to_memory(batch.tenant_key, revision, batch.scope.kind, batch.scope.label)
 

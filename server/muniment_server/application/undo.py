@@ -268,9 +268,10 @@ def _written(
         if not item["memory_id"]:
             continue
         memory_id = UUID(item["memory_id"])
-        if item["outcome"] in _CREATED:
+        # What waits and is said again is told with its state: the first time as new, then as restated.
+        if item["outcome"] in _CREATED and memory_id not in created:
             created[memory_id] = item["revision"]
-        elif item["outcome"] == WriteOutcome.REINFORCED:
+        elif item["outcome"] in _CREATED or item["outcome"] == WriteOutcome.REINFORCED:
             restated[memory_id] = restated.get(memory_id, 0) + 1
         if item["superseded_memory_id"]:
             replaced[UUID(item["superseded_memory_id"])] = memory_id

@@ -194,8 +194,9 @@ class WritePlan:
         """Let an item wait for a reviewer: once, however often it is said."""
         waits = self._held.get(self._statement_key(item.statement_hash, item.kind, item.slot))
         if waits is not None:
-            self._restate(self._current[waits], item)
-            return Decision(WriteOutcome.REINFORCED, waits, rule=rule)
+            held = self._current[waits]
+            self._restate(held, item)
+            return Decision(_HELD[held.state], waits, rule=rule)
         self._create(item, state, supersedes)
         self.waiting[item.memory_id] = rule
         return Decision(_HELD[state], item.memory_id, rule=rule)

@@ -1433,8 +1433,7 @@ pub struct PossibleConflict {
 /// What became of one item.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WriteResult {
-    /// The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-    /// WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+    /// The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
     /// `state` only where the caller may not read more: another's memory that was restated, without the
     /// permission to recall or out of the agent's view; and what waits for the place of one out of the view.
     #[prost(message, optional, tag = "1")]
@@ -1458,7 +1457,7 @@ pub struct WriteResult {
     #[prost(bool, tag = "21")]
     pub possible_conflicts_partial: bool,
     /// Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-    /// outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
+    /// outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
     #[prost(string, tag = "30")]
     pub rule: ::prost::alloc::string::String,
     /// One sentence for a person about that decision, without content; empty when `rule` is.
@@ -1479,15 +1478,16 @@ pub enum WriteOutcome {
     Unspecified = 0,
     /// A new memory was stored and is ACTIVE.
     Created = 1,
-    /// The same statement was there already, live or waiting for a reviewer (`memory.state` says which); it was
-    /// reinforced and nothing new was stored.
+    /// The same statement was there already; it was reinforced and nothing new was stored.
     Reinforced = 2,
     /// A new memory was stored and is ACTIVE; the one that held the slot, or that Supersede named, is
     /// SUPERSEDED.
     SupersededPrevious = 3,
-    /// A new memory was stored as PENDING: a reviewer decides. What it would replace stays ACTIVE.
+    /// A new memory was stored as PENDING: a reviewer decides. What it would replace stays ACTIVE. Or the same
+    /// statement waits already: then that one is reinforced, and nothing new was stored.
     PendingReview = 4,
-    /// A new memory was stored as QUARANTINED, because its content is suspicious.
+    /// A new memory was stored as QUARANTINED, because its content is suspicious; or one with the same
+    /// statement was reinforced that is in quarantine already.
     Quarantined = 5,
     /// A new memory was stored and is ACTIVE, with secrets or personal data replaced by placeholders.
     Redacted = 6,

@@ -301,8 +301,7 @@ export const PossibleConflictSchema: GenMessage<PossibleConflict> = /*@__PURE__*
  */
 export type WriteResult = Message<"muniment.v1.WriteResult"> & {
   /**
-   * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+   * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
    * `state` only where the caller may not read more: another's memory that was restated, without the
    * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
    *
@@ -350,7 +349,7 @@ export type WriteResult = Message<"muniment.v1.WriteResult"> & {
 
   /**
    * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-   * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
+   * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
    *
    * @generated from field: string rule = 30;
    */
@@ -406,8 +405,7 @@ export enum WriteOutcome {
   CREATED = 1,
 
   /**
-   * The same statement was there already, live or waiting for a reviewer (`memory.state` says which); it was
-   * reinforced and nothing new was stored.
+   * The same statement was there already; it was reinforced and nothing new was stored.
    *
    * @generated from enum value: WRITE_OUTCOME_REINFORCED = 2;
    */
@@ -422,14 +420,16 @@ export enum WriteOutcome {
   SUPERSEDED_PREVIOUS = 3,
 
   /**
-   * A new memory was stored as PENDING: a reviewer decides. What it would replace stays ACTIVE.
+   * A new memory was stored as PENDING: a reviewer decides. What it would replace stays ACTIVE. Or the same
+   * statement waits already: then that one is reinforced, and nothing new was stored.
    *
    * @generated from enum value: WRITE_OUTCOME_PENDING_REVIEW = 4;
    */
   PENDING_REVIEW = 4,
 
   /**
-   * A new memory was stored as QUARANTINED, because its content is suspicious.
+   * A new memory was stored as QUARANTINED, because its content is suspicious; or one with the same
+   * statement was reinforced that is in quarantine already.
    *
    * @generated from enum value: WRITE_OUTCOME_QUARANTINED = 5;
    */

@@ -33,8 +33,7 @@ public enum WriteOutcome
   WRITE_OUTCOME_CREATED(1),
   /**
    * <pre>
-   * The same statement was there already, live or waiting for a reviewer (`memory.state` says which); it was
-   * reinforced and nothing new was stored.
+   * The same statement was there already; it was reinforced and nothing new was stored.
    * </pre>
    *
    * <code>WRITE_OUTCOME_REINFORCED = 2;</code>
@@ -51,7 +50,8 @@ public enum WriteOutcome
   WRITE_OUTCOME_SUPERSEDED_PREVIOUS(3),
   /**
    * <pre>
-   * A new memory was stored as PENDING: a reviewer decides. What it would replace stays ACTIVE.
+   * A new memory was stored as PENDING: a reviewer decides. What it would replace stays ACTIVE. Or the same
+   * statement waits already: then that one is reinforced, and nothing new was stored.
    * </pre>
    *
    * <code>WRITE_OUTCOME_PENDING_REVIEW = 4;</code>
@@ -59,7 +59,8 @@ public enum WriteOutcome
   WRITE_OUTCOME_PENDING_REVIEW(4),
   /**
    * <pre>
-   * A new memory was stored as QUARANTINED, because its content is suspicious.
+   * A new memory was stored as QUARANTINED, because its content is suspicious; or one with the same
+   * statement was reinforced that is in quarantine already.
    * </pre>
    *
    * <code>WRITE_OUTCOME_QUARANTINED = 5;</code>
@@ -111,8 +112,7 @@ public enum WriteOutcome
   public static final int WRITE_OUTCOME_CREATED_VALUE = 1;
   /**
    * <pre>
-   * The same statement was there already, live or waiting for a reviewer (`memory.state` says which); it was
-   * reinforced and nothing new was stored.
+   * The same statement was there already; it was reinforced and nothing new was stored.
    * </pre>
    *
    * <code>WRITE_OUTCOME_REINFORCED = 2;</code>
@@ -129,7 +129,8 @@ public enum WriteOutcome
   public static final int WRITE_OUTCOME_SUPERSEDED_PREVIOUS_VALUE = 3;
   /**
    * <pre>
-   * A new memory was stored as PENDING: a reviewer decides. What it would replace stays ACTIVE.
+   * A new memory was stored as PENDING: a reviewer decides. What it would replace stays ACTIVE. Or the same
+   * statement waits already: then that one is reinforced, and nothing new was stored.
    * </pre>
    *
    * <code>WRITE_OUTCOME_PENDING_REVIEW = 4;</code>
@@ -137,7 +138,8 @@ public enum WriteOutcome
   public static final int WRITE_OUTCOME_PENDING_REVIEW_VALUE = 4;
   /**
    * <pre>
-   * A new memory was stored as QUARANTINED, because its content is suspicious.
+   * A new memory was stored as QUARANTINED, because its content is suspicious; or one with the same
+   * statement was reinforced that is in quarantine already.
    * </pre>
    *
    * <code>WRITE_OUTCOME_QUARANTINED = 5;</code>

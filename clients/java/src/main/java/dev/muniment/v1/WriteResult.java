@@ -60,8 +60,7 @@ private static final long serialVersionUID = 0L;
   private dev.muniment.v1.Memory memory_;
   /**
    * <pre>
-   * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+   * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
    * `state` only where the caller may not read more: another's memory that was restated, without the
    * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
    * </pre>
@@ -75,8 +74,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+   * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
    * `state` only where the caller may not read more: another's memory that was restated, without the
    * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
    * </pre>
@@ -90,8 +88,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+   * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
    * `state` only where the caller may not read more: another's memory that was restated, without the
    * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
    * </pre>
@@ -291,7 +288,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-   * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
+   * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
    * </pre>
    *
    * <code>string rule = 30 [json_name = "rule"];</code>
@@ -313,7 +310,7 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-   * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
+   * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
    * </pre>
    *
    * <code>string rule = 30 [json_name = "rule"];</code>
@@ -1178,8 +1175,7 @@ private static final long serialVersionUID = 0L;
         dev.muniment.v1.Memory, dev.muniment.v1.Memory.Builder, dev.muniment.v1.MemoryOrBuilder> memoryBuilder_;
     /**
      * <pre>
-     * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+     * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
      * `state` only where the caller may not read more: another's memory that was restated, without the
      * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
      * </pre>
@@ -1192,8 +1188,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+     * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
      * `state` only where the caller may not read more: another's memory that was restated, without the
      * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
      * </pre>
@@ -1210,8 +1205,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+     * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
      * `state` only where the caller may not read more: another's memory that was restated, without the
      * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
      * </pre>
@@ -1233,8 +1227,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+     * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
      * `state` only where the caller may not read more: another's memory that was restated, without the
      * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
      * </pre>
@@ -1254,8 +1247,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+     * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
      * `state` only where the caller may not read more: another's memory that was restated, without the
      * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
      * </pre>
@@ -1282,8 +1274,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+     * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
      * `state` only where the caller may not read more: another's memory that was restated, without the
      * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
      * </pre>
@@ -1302,8 +1293,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+     * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
      * `state` only where the caller may not read more: another's memory that was restated, without the
      * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
      * </pre>
@@ -1317,8 +1307,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+     * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
      * `state` only where the caller may not read more: another's memory that was restated, without the
      * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
      * </pre>
@@ -1335,8 +1324,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-     * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+     * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
      * `state` only where the caller may not read more: another's memory that was restated, without the
      * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
      * </pre>
@@ -1975,7 +1963,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-     * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
+     * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
      * </pre>
      *
      * <code>string rule = 30 [json_name = "rule"];</code>
@@ -1996,7 +1984,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-     * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
+     * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
      * </pre>
      *
      * <code>string rule = 30 [json_name = "rule"];</code>
@@ -2018,7 +2006,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-     * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
+     * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
      * </pre>
      *
      * <code>string rule = 30 [json_name = "rule"];</code>
@@ -2036,7 +2024,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-     * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
+     * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
      * </pre>
      *
      * <code>string rule = 30 [json_name = "rule"];</code>
@@ -2051,7 +2039,7 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-     * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
+     * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
      * </pre>
      *
      * <code>string rule = 30 [json_name = "rule"];</code>

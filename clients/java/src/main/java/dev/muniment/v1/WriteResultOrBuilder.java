@@ -12,8 +12,7 @@ public interface WriteResultOrBuilder extends
 
   /**
    * <pre>
-   * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+   * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
    * `state` only where the caller may not read more: another's memory that was restated, without the
    * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
    * </pre>
@@ -24,8 +23,7 @@ public interface WriteResultOrBuilder extends
   boolean hasMemory();
   /**
    * <pre>
-   * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+   * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
    * `state` only where the caller may not read more: another's memory that was restated, without the
    * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
    * </pre>
@@ -36,8 +34,7 @@ public interface WriteResultOrBuilder extends
   dev.muniment.v1.Memory getMemory();
   /**
    * <pre>
-   * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or for
-   * WRITE_OUTCOME_REINFORCED the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
+   * The memory that now holds the statement, in MEMORY_VIEW_BASIC: the new one, or the one that was there. Not set for WRITE_OUTCOME_DROPPED. `memory_id` and
    * `state` only where the caller may not read more: another's memory that was restated, without the
    * permission to recall or out of the agent's view; and what waits for the place of one out of the view.
    * </pre>
@@ -168,7 +165,7 @@ public interface WriteResultOrBuilder extends
   /**
    * <pre>
    * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-   * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
+   * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
    * </pre>
    *
    * <code>string rule = 30 [json_name = "rule"];</code>
@@ -178,7 +175,7 @@ public interface WriteResultOrBuilder extends
   /**
    * <pre>
    * Stable name of the rule that decided, for example "LESS_TRUSTED_THAN_CORRECTED"; empty when the
-   * outcome needs no reason (CREATED, SUPERSEDED_PREVIOUS, REINFORCED of a live memory).
+   * outcome needs no reason (CREATED, REINFORCED, SUPERSEDED_PREVIOUS).
    * </pre>
    *
    * <code>string rule = 30 [json_name = "rule"];</code>
