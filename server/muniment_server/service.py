@@ -212,7 +212,7 @@ class Service:
         self.ingests = IngestWorker(self.services, self._all_tenants if self.maintenance else None)
         self.keeper = ModelKeeper(self.models, self.database, parts.load)
         self.reembedder = Reembedder(self.services, self.keeper, self.maintenance)
-        source = DatabaseCredentials(self.database)
+        source = DatabaseCredentials(self.database, parts.key_store)
         self.tokens = (
             JwtAuthenticator(
                 JwtSettings(

@@ -368,13 +368,8 @@ async def test_a_credential_is_worked_for_with_the_rights_that_it_had(
     answer = await ingest(tool, "u1", ["I live in Moscow."], mode=QUEUED)
     # Somebody gives the credential more rights meanwhile, and somebody else revokes it.
     stored.database.execute(
-        "UPDATE credential SET source_types = '{1,2,3,4,5}', revoke_time = now() WHERE tenant_ids @> %s",
-        ([stored.tenant_id],),
-    )
-    stored.database.execute(
-        "UPDATE credential SET revoke_time = NULL WHERE tenant_ids @> %s AND agent IS NULL"
-        " AND cardinality(permissions) > 1",
-        ([stored.tenant_id],),
+        "UPDATE credential SET source_types = '{1,2,3,4,5}', revoke_time = now() WHERE public_id = %s",
+        (tool.key.split("_")[1],),
     )
     (memory,) = [one.result.memory for one in (await finished(caller, answer.ingest_id)).extracted]
     assert memory.provenance.source_type == memory_pb2.SOURCE_TYPE_TOOL

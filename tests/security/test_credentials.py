@@ -533,7 +533,7 @@ async def test_the_highest_trust_of_a_credential_bounds_every_source(
 
 async def test_a_revoked_key_ends_at_once(shared: RunningService, caller: Caller) -> None:
     await caller.write("u1", "Likes tea")
-    revoke_credential(shared.database.eye, caller.key.split("_")[1])
+    revoke_credential(shared.database.eye, caller.key.split("_")[1], seals=shared.seals)
     # The hint travels over a connection of its own.
     for _ in range(40):
         if await outcome(caller.recall("u1", "tea")) == "UNAUTHENTICATED":
@@ -572,10 +572,7 @@ class _Clock:
 async def test_an_expired_key_is_refused_although_it_is_cached(
     shared: RunningService, caller: Caller
 ) -> None:
-    shared.database.execute(
-        "UPDATE credential SET expire_time = now() + interval '1.2 seconds' WHERE public_id = %s",
-        (caller.key.split("_")[1],),
-    )
+    caller = shared.caller(caller.tenant, expire_time=datetime.now(UTC) + timedelta(seconds=1.2))
     await caller.write("u1", "Likes tea")
     await asyncio.sleep(1.3)
     await refused(caller.recall("u1", "tea"), "UNAUTHENTICATED", "CREDENTIALS_INVALID")
@@ -590,12 +587,9 @@ def _status(error: grpc.aio.AioRpcError) -> status_pb2.Status:
 async def test_every_bad_key_is_refused_in_the_same_words(shared: RunningService, caller: Caller) -> None:
     good = caller.key
     _, public_id, secret = good.split("_")
-    expired, revoked = shared.caller(caller.tenant), shared.caller(caller.tenant)
-    shared.database.execute(
-        "UPDATE credential SET expire_time = %s WHERE public_id = %s",
-        (datetime.now(UTC) - timedelta(seconds=1), expired.key.split("_")[1]),
-    )
-    revoke_credential(shared.database.eye, revoked.key.split("_")[1])
+    past = datetime.now(UTC) - timedelta(seconds=1)
+    expired, revoked = shared.caller(caller.tenant, expire_time=past), shared.caller(caller.tenant)
+    revoke_credential(shared.database.eye, revoked.key.split("_")[1], seals=shared.seals)
     other = api_key.generate()
     keys = {
         "unknown id": other.text(),

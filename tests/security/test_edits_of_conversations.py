@@ -62,7 +62,9 @@ def statements(stored: Stored) -> list[dict[str, object]]:
     ],
     ids=["no agent", "another agent", "another session", "another subject"],
 )
-async def test_a_conversation_given_to_others_is_refused(caller: Caller, stored: Stored, edit: str) -> None:
+async def test_a_conversation_given_to_others_is_refused(
+    shared: RunningService, caller: Caller, stored: Stored, edit: str
+) -> None:
     private = await ingest(caller, "u1", ["I live in Bergen."], session="own", agent="a1", mode=QUEUED)
     far = await ingest(caller, "u2", ["I like tea."], mode=QUEUED)
     tamper(
@@ -75,6 +77,12 @@ async def test_a_conversation_given_to_others_is_refused(caller: Caller, stored:
         ],
         {"id": private.ingest_id, "far": far.ingest_id},
     )
+    assert await findings(shared, caller.tenant) == [
+        (
+            f"ingest: ingest {private.ingest_id} is of a conversation that has another agent, session or"
+            " scope than the service gave it"
+        )
+    ]
     await refused(end(caller, "own", agent="a1"), *BROKEN)
     assert statements(stored) == []
     (row,) = stored.rows("ingest", "ingest_id = %s", private.ingest_id)
@@ -150,7 +158,9 @@ async def test_what_was_looked_at_is_not_looked_at_again(
     # What is said in the conversation from now on is looked at.
     again = await ingest(caller, "u1", [turn(1, "I live in Bergen.")], session="s1", mode=SYNC)
     assert [one.result.memory.slot for one in again.extracted] == ["home_city"]
-    assert await findings(shared, caller.tenant) == []
+    assert await findings(shared, caller.tenant) == [
+        f"ingest: ingest {first.ingest_id} is not what the service recorded last"
+    ]
 
 
 async def test_a_trail_that_tells_otherwise_is_not_believed(

@@ -40,6 +40,7 @@ from muniment_server.identity import api_key
 from muniment_server.identity.principal import Permission
 from muniment_server.storage.admin import NewCredential, create_credential
 from support.postgres import reachable_folder
+from support.seals import new_key_store, run_elsewhere, seals_of
 from support.service import item
 
 ROOT = Path(__file__).parents[2]
@@ -210,6 +211,7 @@ def installation() -> Iterator[Installation]:
             key = api_key.generate()
             with grpc.insecure_channel(target) as channel:
                 made = Installation(folder, process, target, channel, key, passwords)
+                store = new_key_store(folder / "home" / "keys")
                 with made.database() as connection:
                     create_credential(
                         connection,
@@ -222,7 +224,9 @@ def installation() -> Iterator[Installation]:
                             tuple(SourceType),
                             TrustLevel.CONFIRMED,
                         ),
+                        seals=seals_of(store),
                     )
+                run_elsewhere(store.close())
                 yield made
         finally:
             process.send_signal(signal.SIGTERM)

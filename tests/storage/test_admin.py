@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
@@ -10,17 +11,20 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
+from muniment_server.crypto.credential_seal import Seals
+from muniment_server.crypto.key_store import KeyStore
 from muniment_server.domain.errors import CredentialsInvalid
 from muniment_server.domain.model import SourceType, TrustLevel
 from muniment_server.identity import api_key
 from muniment_server.identity.api_key import ApiKeyAuthenticator
 from muniment_server.identity.principal import Permission
-from muniment_server.storage import admin
+from muniment_server.storage import admin, restoring
 from muniment_server.storage.admin import AdminError, ModelMismatchError, NewCredential
 from muniment_server.storage.credentials import DatabaseCredentials
 from muniment_server.storage.database import Database
 from muniment_server.storage.hints import Hint, HintKind, Hints, keys_destroyed
 from support.postgres import PostgresDatabase
+from support.seals import new_key_store, seals_of
 
 
 @pytest.fixture
@@ -28,6 +32,20 @@ def owner(database: PostgresDatabase) -> Iterator[psycopg.Connection[Any]]:
     """A connection that may act as the owner."""
     with psycopg.connect(database.superuser_conninfo, autocommit=True) as connection:
         yield connection
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[KeyStore]:
+    """A key store."""
+    made = new_key_store(tmp_path / "keys")
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+def seals(store: KeyStore) -> Seals:
+    """Seals of the key store."""
+    return seals_of(store)
 
 
 def model(name: str = "small", digest: str = "ab" * 32, dimension: int = 384) -> Any:
@@ -163,14 +181,20 @@ def test_the_first_tenant_comes_once(database: PostgresDatabase, owner: psycopg.
 
 
 async def test_the_service_finds_a_key_by_its_id(
-    database: PostgresDatabase, owner: psycopg.Connection[Any], app: Database
+    owner: psycopg.Connection[Any], app: Database, store: KeyStore, seals: Seals
 ) -> None:
-    tenants = [admin.create_tenant(owner, name) for name in ("acme", "acme-corp")]
+    tenants = [admin.create_tenant(owner, name, seals=seals) for name in ("acme", "acme-corp")]
     expires = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
-    _, new = new_key("acme-corp", "acme", subject="u1", agent="a1", expire_time=expires)
-    credential_id = admin.create_credential(owner, new)
-    database.execute("UPDATE credential SET permissions = permissions || 'of_a_later_version'::text")
-    found = await DatabaseCredentials(app).find_api_key(new.public_id)
+    _, new = new_key(
+        "acme-corp",
+        "acme",
+        subject="u1",
+        agent="a1",
+        expire_time=expires,
+        permissions=("write", "recall", "of_a_later_version"),
+    )
+    credential_id = admin.create_credential(owner, new, seals=seals)
+    found = await DatabaseCredentials(app, store).find_api_key(new.public_id)
     assert found is not None
     assert found.credential_id == credential_id
     assert found.secret_digest == new.secret_digest
@@ -181,28 +205,73 @@ async def test_the_service_finds_a_key_by_its_id(
     assert (found.subject, found.agent, found.expire_time, found.revoke_time) == ("u1", "a1", expires, None)
 
 
+async def test_rows_of_before_there_were_seals_are_sealed_once(
+    database: PostgresDatabase, owner: psycopg.Connection[Any], app: Database, store: KeyStore, seals: Seals
+) -> None:
+    source = DatabaseCredentials(app, store)
+    admin.create_tenant(owner, "acme")
+    early, late = new_key("acme")[1], new_key("acme")[1]
+    admin.create_credential(owner, early)
+    assert await source.find_api_key(early.public_id) is None
+    assert admin.adopt_credentials(owner, seals) == 2
+    assert (await source.find_tenants(["acme"])).keys() == {"acme"}
+    assert await source.find_api_key(early.public_id) is not None
+    # From now on whatever has no seal is somebody else's.
+    admin.create_credential(owner, late)
+    assert admin.adopt_credentials(owner, seals) == 0
+    assert await source.find_api_key(late.public_id) is None
+    database.execute("UPDATE credential SET seal = NULL")
+    database.execute("UPDATE tenant SET seal = NULL")
+    assert admin.adopt_credentials(owner, seals) == 0
+    assert await source.find_api_key(early.public_id) is None
+    assert await source.find_tenants(["acme"]) == {}
+    assert database.rows("SELECT public_id FROM credential WHERE seal IS NOT NULL") == []
+
+
+async def test_a_declared_restore_seals_names_and_no_keys(
+    database: PostgresDatabase, owner: psycopg.Connection[Any], app: Database, store: KeyStore, seals: Seals
+) -> None:
+    source = DatabaseCredentials(app, store)
+    assert admin.adopt_credentials(owner, seals) == 0
+    tenant = admin.create_tenant(owner, "acme")
+    old = new_key("acme")[1]
+    admin.create_credential(owner, old)
+    found = restoring.unsealed_tenants(owner)
+    assert found == {tenant.tenant_id: "acme"}
+    restoring.seal_tenants(owner, {one: seals.tenant(one, name) for one, name in found.items()})
+    assert await source.find_tenants(["acme"]) == {"acme": tenant.tenant_id}
+    assert await source.find_api_key(old.public_id) is None
+    new = new_key("acme")[1]
+    admin.create_credential(owner, new, seals=seals)
+    assert await source.find_api_key(new.public_id) is not None
+
+
 @pytest.mark.parametrize("public_id", ["unknown", "", "x'; SET ROLE muniment_owner; --", "ü", "A", "a" * 65])
-async def test_what_is_no_key_id_finds_nothing(app: Database, public_id: str) -> None:
-    assert await DatabaseCredentials(app).find_api_key(public_id) is None
+async def test_what_is_no_key_id_finds_nothing(app: Database, store: KeyStore, public_id: str) -> None:
+    assert await DatabaseCredentials(app, store).find_api_key(public_id) is None
 
 
-async def test_the_service_finds_tenants_by_name(database: PostgresDatabase, app: Database) -> None:
-    tenant_id = database.add_tenant("acme")
-    database.add_tenant("acme-corp")
-    found = await DatabaseCredentials(app).find_tenants(["acme", "nobody", "acm%", "x'; --", "ACME", ""])
+async def test_the_service_finds_tenants_by_name(
+    owner: psycopg.Connection[Any], app: Database, store: KeyStore, seals: Seals
+) -> None:
+    tenant_id = admin.create_tenant(owner, "acme", seals=seals).tenant_id
+    admin.create_tenant(owner, "acme-corp", seals=seals)
+    found = await DatabaseCredentials(app, store).find_tenants(
+        ["acme", "nobody", "acm%", "x'; --", "ACME", ""]
+    )
     assert found == {"acme": tenant_id}
 
 
 async def test_a_setting_of_one_lookup_is_gone_in_the_next(
-    database: PostgresDatabase, owner: psycopg.Connection[Any]
+    database: PostgresDatabase, owner: psycopg.Connection[Any], store: KeyStore, seals: Seals
 ) -> None:
-    admin.create_tenant(owner, "acme")
+    admin.create_tenant(owner, "acme", seals=seals)
     _, new = new_key("acme")
-    admin.create_credential(owner, new)
+    admin.create_credential(owner, new, seals=seals)
     pool = database.app(max_size=1)
     await pool.open()
     try:
-        assert await DatabaseCredentials(pool).find_api_key(new.public_id) is not None
+        assert await DatabaseCredentials(pool, store).find_api_key(new.public_id) is not None
         async with pool.transaction(None) as work:
             assert await work.fetch("credential_read", public_id=new.public_id) == []
     finally:
@@ -223,13 +292,13 @@ async def heard(database: PostgresDatabase) -> AsyncIterator[tuple[Hints, asynci
 
 
 async def test_a_revoked_key_is_refused_at_once(
-    owner: psycopg.Connection[Any], app: Database, database: PostgresDatabase
+    owner: psycopg.Connection[Any], app: Database, database: PostgresDatabase, store: KeyStore, seals: Seals
 ) -> None:
-    admin.create_tenant(owner, "acme")
+    admin.create_tenant(owner, "acme", seals=seals)
     key, new = new_key("acme")
-    admin.create_credential(owner, new)
+    admin.create_credential(owner, new, seals=seals)
     # A lifetime far beyond the test: only the hint can end it.
-    authenticator = ApiKeyAuthenticator(DatabaseCredentials(app), ttl=600.0)
+    authenticator = ApiKeyAuthenticator(DatabaseCredentials(app, store), ttl=600.0)
     told = asyncio.Event()
 
     def handle(hint: Hint) -> None:
@@ -250,13 +319,13 @@ async def test_a_revoked_key_is_refused_at_once(
 
 
 async def test_a_revoked_key_is_refused_without_the_hint_when_the_cache_ends(
-    owner: psycopg.Connection[Any], app: Database
+    owner: psycopg.Connection[Any], app: Database, store: KeyStore, seals: Seals
 ) -> None:
-    admin.create_tenant(owner, "acme")
+    admin.create_tenant(owner, "acme", seals=seals)
     key, new = new_key("acme")
-    admin.create_credential(owner, new)
+    admin.create_credential(owner, new, seals=seals)
     now = 0.0
-    authenticator = ApiKeyAuthenticator(DatabaseCredentials(app), clock=lambda: now)
+    authenticator = ApiKeyAuthenticator(DatabaseCredentials(app, store), clock=lambda: now)
     await authenticator.authenticate(key.text())
     await asyncio.to_thread(admin.revoke_credential, owner, new.public_id)
     now = 5.0

@@ -35,6 +35,7 @@ from muniment_server.storage.credentials import DatabaseCredentials
 from muniment_server.storage.database import Database
 from muniment_server.storage.migrate import load_migrations
 from support.postgres import PASSWORD, PostgresDatabase, PostgresServer, reachable_folder
+from support.seals import new_key_store
 
 MODEL: Any = SimpleNamespace(name="small", digest="ab" * 32, dimension=384, setting="auto")
 OTHER_MODEL: Any = SimpleNamespace(name="big", digest="cd" * 32, dimension=768, setting="auto")
@@ -64,8 +65,9 @@ async def test_a_first_start_makes_everything_and_a_second_finds_it(home: Path) 
     await second.close()
 
 
-async def test_the_development_key_works_and_is_kept_for_its_owner_alone(home: Path) -> None:
-    installation = await prepare(Where(home), KEYS, MODEL)
+async def test_the_development_key_works_and_is_kept_for_its_owner_alone(home: Path, tmp_path: Path) -> None:
+    store = new_key_store(tmp_path / "keys")
+    installation = await prepare(Where(home), KEYS, MODEL, store)
     key = installation.dev_key
     assert key is not None
     assert key.path.read_text() == key.text + "\n"
@@ -73,8 +75,9 @@ async def test_the_development_key_works_and_is_kept_for_its_owner_alone(home: P
     assert key.text not in repr(installation)
     pool = Database(installation.app_conninfo, max_size=1)
     await pool.open()
-    principal = await ApiKeyAuthenticator(DatabaseCredentials(pool)).authenticate(key.text)
+    principal = await ApiKeyAuthenticator(DatabaseCredentials(pool, store)).authenticate(key.text)
     await pool.close()
+    await store.close()
     await installation.close()
     assert principal.tenants.keys() == {"dev"}
     assert principal.permissions == frozenset(Permission)

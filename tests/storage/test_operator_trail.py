@@ -56,13 +56,13 @@ async def acts_of(caller: Caller, **restriction: Any) -> list[audit_pb2.AuditEve
 
 
 async def test_tenants_and_keys_from_making_to_revoking(service: RunningService) -> None:
-    acme = await act(service, lambda c, trail: admin.create_tenant(c, "acme", trail))
-    shop = await act(service, lambda c, trail: admin.create_tenant(c, "shop", trail))
+    acme = await act(service, lambda c, trail: admin.create_tenant(c, "acme", trail, service.seals))
+    shop = await act(service, lambda c, trail: admin.create_tenant(c, "shop", trail, service.seals))
     new = new_key("acme", "shop", subject="ada", agent="desk", expire_time=END)
-    credential_id = await act(service, lambda c, trail: admin.create_credential(c, new, trail))
-    await act(service, lambda c, trail: admin.revoke_credential(c, new.public_id, trail))
+    credential_id = await act(service, lambda c, trail: admin.create_credential(c, new, trail, service.seals))
+    await act(service, lambda c, trail: admin.revoke_credential(c, new.public_id, trail, service.seals))
     # Once more changes nothing, and is not told again.
-    await act(service, lambda c, trail: admin.revoke_credential(c, new.public_id, trail))
+    await act(service, lambda c, trail: admin.revoke_credential(c, new.public_id, trail, service.seals))
 
     scope_ids = set()
     for tenant in (acme, shop):
@@ -100,7 +100,7 @@ async def test_a_bound_key_belongs_to_its_subjects_trail(service: RunningService
     caller = service.caller("acme")
     await caller.write("ada", "Likes tea")
     new = new_key("acme", subject="ada")
-    await act(service, lambda c, trail: admin.create_credential(c, new, trail))
+    await act(service, lambda c, trail: admin.create_credential(c, new, trail, service.seals))
     of_ada = memory_pb2.Scope(subject="ada")
     (event,) = await acts_of(caller, scope=of_ada)
     assert event.scope == of_ada
@@ -112,9 +112,9 @@ async def test_a_bound_key_belongs_to_its_subjects_trail(service: RunningService
 
 
 async def test_events_hold_no_label_and_no_secret(service: RunningService) -> None:
-    await act(service, lambda c, trail: admin.create_tenant(c, "acme", trail))
+    await act(service, lambda c, trail: admin.create_tenant(c, "acme", trail, service.seals))
     new = new_key("acme", subject="Ada Lovelace")
-    await act(service, lambda c, trail: admin.create_credential(c, new, trail))
+    await act(service, lambda c, trail: admin.create_credential(c, new, trail, service.seals))
     for row in service.database.rows("SELECT audit_event::text AS text, payload FROM audit_event"):
         stored = row["text"] + bytes(row["payload"]).decode()
         for forbidden in ("Lovelace", "laptop", new.secret_digest.hex()):
@@ -122,8 +122,11 @@ async def test_events_hold_no_label_and_no_secret(service: RunningService) -> No
 
 
 async def test_the_sealer_takes_them_and_verification_holds(service: RunningService) -> None:
-    tenant = await act(service, lambda c, trail: admin.create_tenant(c, "acme", trail))
-    await act(service, lambda c, trail: admin.create_credential(c, new_key("acme", subject="ada"), trail))
+    tenant = await act(service, lambda c, trail: admin.create_tenant(c, "acme", trail, service.seals))
+    await act(
+        service,
+        lambda c, trail: admin.create_credential(c, new_key("acme", subject="ada"), trail, service.seals),
+    )
     assert service.service.sealer is not None
     assert service.service.maintenance is not None
     assert await service.service.sealer.settle(tenant.tenant_id)
@@ -140,10 +143,10 @@ async def test_the_sealer_takes_them_and_verification_holds(service: RunningServ
 
 
 async def test_without_the_key_store_nothing_is_done(service: RunningService) -> None:
-    await act(service, lambda c, trail: admin.create_tenant(c, "acme", trail))
-    await act(service, lambda c, trail: admin.create_tenant(c, "shop", trail))
+    await act(service, lambda c, trail: admin.create_tenant(c, "acme", trail, service.seals))
+    await act(service, lambda c, trail: admin.create_tenant(c, "shop", trail, service.seals))
     kept = new_key("acme")
-    await act(service, lambda c, trail: admin.create_credential(c, kept, trail))
+    await act(service, lambda c, trail: admin.create_credential(c, kept, trail, service.seals))
     shop = service.tenant_id("shop")
 
     def before(database: PostgresDatabase) -> Any:
@@ -171,20 +174,22 @@ async def test_without_the_key_store_nothing_is_done(service: RunningService) ->
             do(connection, OperatorTrail(ANNA, tenant_key))
 
     state = before(service.database)
-    fails(lambda c, trail: admin.create_tenant(c, "other", trail))
-    fails(lambda c, trail: admin.create_credential(c, new_key("acme", "shop"), trail))
+    fails(lambda c, trail: admin.create_tenant(c, "other", trail, service.seals))
+    fails(lambda c, trail: admin.create_credential(c, new_key("acme", "shop"), trail, service.seals))
     service.database.execute("UPDATE credential SET tenant_ids = tenant_ids || %s::uuid", (shop,))
-    fails(lambda c, trail: admin.revoke_credential(c, kept.public_id, trail))
+    fails(lambda c, trail: admin.revoke_credential(c, kept.public_id, trail, service.seals))
     assert before(service.database) == state
 
 
 async def test_a_revocation_is_recorded_where_the_key_could_act(service: RunningService) -> None:
     for name in ("acme", "shop"):
-        await act(service, lambda c, trail, name=name: admin.create_tenant(c, name, trail))
+        await act(service, lambda c, trail, name=name: admin.create_tenant(c, name, trail, service.seals))
     new = new_key("acme")
-    await act(service, lambda c, trail: admin.create_credential(c, new, trail))
+    await act(service, lambda c, trail: admin.create_credential(c, new, trail, service.seals))
     since = datetime.now(UTC)
-    revoked = await act(service, lambda c, trail: admin.revoke_credential(c, new.public_id, trail))
+    revoked = await act(
+        service, lambda c, trail: admin.revoke_credential(c, new.public_id, trail, service.seals)
+    )
     assert timedelta(0) <= revoked - since < timedelta(seconds=30)
     assert len(await acts_of(service.caller("acme"))) == 3
     assert len(await acts_of(service.caller("shop"))) == 1

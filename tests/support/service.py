@@ -43,9 +43,10 @@ from muniment_server.embedding.base import Embedder
 from muniment_server.identity import api_key
 from muniment_server.identity.principal import Permission
 from muniment_server.service import Parts, Service
-from muniment_server.storage.admin import NewCredential, create_credential
+from muniment_server.storage.admin import NewCredential, create_credential, create_tenant
 from support.embedders import DeterministicEmbedder
 from support.postgres import PostgresDatabase
+from support.seals import seals_of
 
 FACT = memory_pb2.MEMORY_KIND_FACT
 PREFERENCE = memory_pb2.MEMORY_KIND_PREFERENCE
@@ -165,6 +166,7 @@ class RunningService:
         self.service = service
         self.database = database
         self.key_store = key_store
+        self.seals = seals_of(key_store)
         self.channel = channel
 
     @property
@@ -183,11 +185,12 @@ class RunningService:
         subject: str | None = None,
         agent: str | None = None,
         tenants: Sequence[str] | None = None,
+        expire_time: datetime | None = None,
     ) -> Caller:
         """A caller with a new API key; tenants are made when they do not exist."""
         for name in tenants or (tenant,):
             if not self.database.rows("SELECT 1 FROM tenant WHERE name = %s", (name,)):
-                self.database.add_tenant(name)
+                create_tenant(self.database.eye, name, seals=self.seals)
         key = api_key.generate()
         create_credential(
             self.database.eye,
@@ -201,7 +204,9 @@ class RunningService:
                 max_trust=max_trust,
                 subject=subject,
                 agent=agent,
+                expire_time=expire_time,
             ),
+            seals=self.seals,
         )
         return Caller(self.channel, tenant, key.text())
 

@@ -37,6 +37,8 @@ class FindingKind(StrEnum):
     SCOPE_KEY = "scope_key"
     CONSENT = "consent"
     POLICY = "policy"
+    CREDENTIAL = "credential"
+    INGEST = "ingest"
     SCOPE_SEAL = "scope_seal"
     SCOPE_SET = "scope_set"
     SCOPE_STATISTICS = "scope_statistics"

@@ -31,6 +31,8 @@ from muniment_server.storage.verification import (
 from .anchors import DatabaseBehindAnchors, lags_of, startup_check
 from .findings import MOST_KEPT, Finding, FindingKind, TenantReport
 from .verify_chain import ChainCheck
+from .verify_credentials import check_credentials
+from .verify_ingests import check_ingests
 from .verify_policy import check_policy
 from .verify_scope import ScopeCheck
 
@@ -106,12 +108,15 @@ class _TenantCheck:
         async with self._database.transaction(tenant_id, settings=SNAPSHOT) as work:
             # In the same snapshot: a change of model says at one instant which one is in use.
             self._models = await models(work)
-            await ChainCheck(work, key, heads, public_keys, report).run()
+            chain = ChainCheck(work, key, heads, public_keys, report)
+            await chain.run()
             if not self._trail_only:
                 for lag in await lags_of(work, [head for head in heads if head.kind is HeadKind.SCOPE]):
                     self._scope_behind(lag.key, lag.anchored, lag.found)
                 await self._whole_tenant(work)
                 await check_policy(work, key, report)
+                await check_credentials(work, self._store, report)
+                await check_ingests(work, self._store, key, chain.ingests, report)
                 again = await self._scopes(work, key)
         await self._look_again(again)
 

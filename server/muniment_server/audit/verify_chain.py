@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from muniment_server.application.ingest_told import Told, note
 from muniment_server.application.receipts import is_genuine_receipt
 from muniment_server.crypto.key_store import Head, HeadKind
 from muniment_server.crypto.signing import verify_checkpoint
@@ -54,6 +55,8 @@ class ChainCheck:
         self._digests: dict[int, bytes] = {}
         self._last = 0
         self._last_digest = CHAIN_START
+        self.ingests: dict[UUID, Told] = {}
+        """What the events tell of ingests; complete after `run`."""
 
     async def run(self) -> None:
         """Check everything."""
@@ -241,6 +244,7 @@ class ChainCheck:
         written: dict[UUID, tuple[int, AuditEvent]] = {}
         erased: dict[UUID, AuditEvent] = {}
         for event in events:
+            note(self.ingests, event)
             if event.outcome is not AuditOutcome.OK:
                 continue
             for memory_id, revision in _stored_by(event):

@@ -3,17 +3,18 @@
 import asyncio
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import psycopg
 
 from muniment_server.audit.events import Actor, ActorKind
 from muniment_server.audit.operators import OperatorTrail
+from muniment_server.crypto.credential_seal import Seals, StoreSeals
 from muniment_server.crypto.key_store import KeyStore
 from muniment_server.crypto.master import MasterKeyProvider
 from muniment_server.crypto.tenant_key import TenantKey
@@ -30,6 +31,7 @@ from .logins import refuse_shared_roles, settle_password
 from .passwords import scram_verifier
 from .targets import DATABASE, RoleSecrets, Where, connected, derive_role_secrets, of_server
 
+_T = TypeVar("_T")
 _LOG = logging.getLogger(__name__)
 
 DEV_TENANT = "dev"
@@ -79,31 +81,48 @@ async def prepare(
     Raises BootstrapError (DatabaseUnreachableError where waiting may help).
     """
     secrets = await derive_role_secrets(keys)
-    record = None if store is None else _recorder(store, asyncio.get_running_loop())
-    return await asyncio.to_thread(prepare_blocking, where, secrets, model, record)
+    if store is None:
+        return await asyncio.to_thread(prepare_blocking, where, secrets, model)
+    loop = asyncio.get_running_loop()
 
-
-def _recorder(store: KeyStore, loop: asyncio.AbstractEventLoop) -> OperatorTrail:
-    """For the thread in which the database is prepared; the key store belongs to the event loop."""
+    def run(call: Coroutine[Any, Any, _T]) -> _T:
+        # For the thread in which the database is prepared; the key store belongs to the event loop.
+        return asyncio.run_coroutine_threadsafe(call, loop).result()
 
     def tenant_key(tenant_id: UUID) -> TenantKey:
-        return asyncio.run_coroutine_threadsafe(store.tenant_key(tenant_id), loop).result()
+        return run(store.tenant_key(tenant_id))
 
-    return OperatorTrail(Actor(ActorKind.SERVICE, "muniment"), tenant_key)
+    record = OperatorTrail(Actor(ActorKind.SERVICE, "muniment"), tenant_key)
+    return await asyncio.to_thread(prepare_blocking, where, secrets, model, record, StoreSeals(store, run))
 
 
 def prepare_blocking(
-    where: Where, secrets: RoleSecrets, model: admin.ModelChoice, record: admin.Record | None = None
+    where: Where,
+    secrets: RoleSecrets,
+    model: admin.ModelChoice,
+    record: admin.Record | None = None,
+    seals: Seals | None = None,
 ) -> Installation:
     """See `prepare`."""
     with _one_line_errors():
         if where.embedded:
-            return _prepare_embedded(where.home, secrets, model, record)
-        return _prepare_given(where, secrets, model)
+            return _prepare_embedded(where.home, secrets, model, record, seals)
+        return _prepare_given(where, secrets, model, seals)
+
+
+def _adopt(connection: psycopg.Connection[Any], seals: Seals | None) -> None:
+    if seals is not None:
+        adopted = admin.adopt_credentials(connection, seals)
+        if adopted:
+            _LOG.warning(
+                "sealed %d API keys and tenants of an earlier version as they stand: look through them with"
+                " `muniment keys list`",
+                adopted,
+            )
 
 
 def migrate_blocking(
-    where: Where, secrets: RoleSecrets, model: admin.ModelChoice
+    where: Where, secrets: RoleSecrets, model: admin.ModelChoice, seals: Seals | None = None
 ) -> tuple[tuple[migrate.Migration, ...], admin.InstanceRow]:
     """Make or migrate everything in the database, and serve nothing; returns what was applied.
 
@@ -113,6 +132,9 @@ def migrate_blocking(
         if not login.privileged:
             roles.check_extension(connection)
             applied = tuple(migrate.migrate(connection))
+        # Nothing else of this needs a key store, so it may have been given none, and have made an empty one.
+        if seals is not None and seals.serves():
+            _adopt(connection, seals)
         return applied, admin.ensure_instance(connection, model, ANALYZER_VERSION)
 
 
@@ -173,19 +195,24 @@ def _owner_connection(
 
 
 def _prepare_embedded(
-    home: Path, secrets: RoleSecrets, model: admin.ModelChoice, record: admin.Record | None
+    home: Path,
+    secrets: RoleSecrets,
+    model: admin.ModelChoice,
+    record: admin.Record | None,
+    seals: Seals | None,
 ) -> Installation:
     embedded = _start_embedded(home, secrets)
     try:
         with connected(embedded.superuser_conninfo(DATABASE), _EMBEDDED) as connection:
             applied = _make_ready(connection, secrets, exclusive=True)
             admin.ensure_instance(connection, model, ANALYZER_VERSION)
+            _adopt(connection, seals)
             url = embedded.superuser_conninfo(DATABASE)
             app = settle_password(connection, url, APP, secrets)
             maintenance = settle_password(connection, url, MAINTENANCE, secrets)
             instance = _check_serving(app, f"the role {APP}", model)
             _check_serving(maintenance, f"the role {MAINTENANCE}", model)
-            dev_key = _make_dev_key(connection, home, record)
+            dev_key = _make_dev_key(connection, home, record, seals)
     except BaseException:
         embedded.stop()
         raise
@@ -205,7 +232,9 @@ def _start_embedded(home: Path, secrets: RoleSecrets) -> EmbeddedPostgres:
     return embedded
 
 
-def _prepare_given(where: Where, secrets: RoleSecrets, model: admin.ModelChoice) -> Installation:
+def _prepare_given(
+    where: Where, secrets: RoleSecrets, model: admin.ModelChoice, seals: Seals | None
+) -> Installation:
     app, app_source = where.app_url, _APP_SETTING
     maintenance, maintenance_source = where.maintenance_url, _MAINTENANCE_SETTING
     applied: tuple[migrate.Migration, ...] = ()
@@ -221,6 +250,7 @@ def _prepare_given(where: Where, secrets: RoleSecrets, model: admin.ModelChoice)
                 applied = tuple(migrate.migrate(connection))
             if login.privileged or login.acts_as_owner:
                 admin.ensure_instance(connection, model, ANALYZER_VERSION)
+                _adopt(connection, seals)
             if login.privileged and app is None:
                 app = settle_password(connection, where.database_url, APP, secrets)
                 app_source = f"the role {APP}"
@@ -279,7 +309,7 @@ def _make_ready(
 
 
 def _make_dev_key(
-    connection: psycopg.Connection[Any], home: Path, record: admin.Record | None
+    connection: psycopg.Connection[Any], home: Path, record: admin.Record | None, seals: Seals | None
 ) -> DevKey | None:
     """A tenant and a key to begin with, where there is no tenant yet."""
     key = api_key.generate()
@@ -301,7 +331,7 @@ def _make_dev_key(
             max_trust=TrustLevel.CONFIRMED,
         )
 
-    made = admin.create_first_tenant(connection, DEV_TENANT, make, record)
+    made = admin.create_first_tenant(connection, DEV_TENANT, make, record, seals)
     return DevKey(DEV_TENANT, key.public_id, key.text(), path) if made else None
 
 

@@ -99,7 +99,7 @@ def create(
         expire_time=None if expires is None else parse_expiry(expires, datetime.now(UTC)),
     )
     with operation() as it:
-        principal = admin.create_credential(it.connection, new, it.trail)
+        principal = admin.create_credential(it.connection, new, it.trail, it.seals)
     if as_json:
         print_json(
             {
@@ -189,7 +189,7 @@ def revoke(
         public_id = whole.public_id
         note("Only the id is needed; a key in a command line can be read by other users of the machine.")
     with operation() as it:
-        since = admin.revoke_credential(it.connection, public_id, it.trail)
+        since = admin.revoke_credential(it.connection, public_id, it.trail, it.seals)
     if as_json:
         print_json({"public_id": public_id, "revoke_time": since})
     else:

@@ -11,14 +11,26 @@ def migrate(as_json: Json = False) -> None:
     Safe beside running servers, and harmless when there is nothing to do.
     """
     from muniment_server import bootstrap, config
+    from muniment_server.crypto.credential_seal import StoreSeals
     from muniment_server.telemetry.logs import configure_logging
 
     settings = config.load()
     configure_logging("WARNING", as_json=settings.log_format == "json")
-    secrets = asyncio.run(bootstrap.derive_role_secrets(bootstrap.master_keys(settings)))
-    applied, instance = bootstrap.migrate_blocking(
-        bootstrap.where(settings), secrets, bootstrap.EmbedderChoice(settings)
-    )
+    provider = bootstrap.master_keys(settings)
+    secrets = asyncio.run(bootstrap.derive_role_secrets(provider))
+    store = bootstrap.key_store(settings, provider)
+    with asyncio.Runner() as runner:
+        # API keys and tenants of an earlier version are sealed by what the key store holds.
+        runner.run(store.open())
+        try:
+            applied, instance = bootstrap.migrate_blocking(
+                bootstrap.where(settings),
+                secrets,
+                bootstrap.EmbedderChoice(settings),
+                StoreSeals(store, runner.run),
+            )
+        finally:
+            runner.run(store.close())
     if as_json:
         print_json(
             {

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from muniment_server.audit.operators import OperatorTrail
     from muniment_server.bootstrap import RoleSecrets, Where
     from muniment_server.config import Settings
+    from muniment_server.crypto.credential_seal import StoreSeals
     from muniment_server.crypto.key_store import KeyStore
     from muniment_server.crypto.master import MasterKeyProvider
     from muniment_server.crypto.tenant_key import TenantKey
@@ -58,6 +59,7 @@ class Operation:
     store: "KeyStore"
     runner: asyncio.Runner
     trail: "OperatorTrail"
+    seals: "StoreSeals"
 
     def run(self, call: Coroutine[Any, Any, T]) -> T:
         """Run a call of the key store to its end."""
@@ -73,6 +75,8 @@ def operation(*, making: bool = False) -> Iterator[Operation]:
     """
     from muniment_server import bootstrap
     from muniment_server.audit.operators import OperatorTrail
+    from muniment_server.crypto.credential_seal import StoreSeals
+    from muniment_server.storage.admin import adopt_credentials
 
     settings, provider = _settings(making=making)
     where = bootstrap.where(settings)
@@ -80,9 +84,12 @@ def operation(*, making: bool = False) -> Iterator[Operation]:
     store = bootstrap.key_store(settings, provider)
     with asyncio.Runner() as runner:
 
-        def tenant_key(tenant_id: UUID) -> "TenantKey":
+        def run(call: Coroutine[Any, Any, T]) -> T:
             with _told():
-                return runner.run(store.tenant_key(tenant_id))
+                return runner.run(call)
+
+        def tenant_key(tenant_id: UUID) -> "TenantKey":
+            return run(store.tenant_key(tenant_id))
 
         # Before the database: a master key that does not fit must not set passwords there.
         with _told():
@@ -90,7 +97,9 @@ def operation(*, making: bool = False) -> Iterator[Operation]:
         try:
             with bootstrap.administration(where, secrets) as connection:
                 trail = OperatorTrail(_actor(where, connection), tenant_key)
-                yield Operation(settings, provider, where, secrets, connection, store, runner, trail)
+                seals = StoreSeals(store, run)
+                adopt_credentials(connection, seals)
+                yield Operation(settings, provider, where, secrets, connection, store, runner, trail, seals)
         finally:
             runner.run(store.close())
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import getpass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,8 @@ from .local import LocalInstallation, local_installation
 from .output import CommandError, Json, note, print_json, print_table
 
 if TYPE_CHECKING:
+    import psycopg
+
     from muniment_server.audit.restore import TenantRestored
 
 _LONGEST = 256
@@ -67,12 +69,16 @@ def _restore(installation: LocalInstallation, reason: str) -> "tuple[int, list[T
     if serving:
         raise CommandError(f"Servers are connected ({serving} connections). Stop all of them first.")
     epoch = raise_restore_epoch(connection)
-    return epoch, asyncio.run(_declare(installation, reason))
+    return epoch, asyncio.run(_declare(installation, connection, reason))
 
 
-async def _declare(installation: LocalInstallation, reason: str) -> "list[TenantRestored]":
+async def _declare(
+    installation: LocalInstallation, connection: "psycopg.Connection[Any]", reason: str
+) -> "list[TenantRestored]":
     from muniment_server.audit.restore import declare_restore
+    from muniment_server.crypto.credential_seal import tenant_seal
     from muniment_server.storage.database import Database
+    from muniment_server.storage.restoring import seal_tenants, unsealed_tenants
 
     app = Database(installation.app_conninfo, max_size=1, name="restore-app")
     maintenance = Database(installation.maintenance_conninfo, max_size=1, name="restore-maintenance")
@@ -81,6 +87,9 @@ async def _declare(installation: LocalInstallation, reason: str) -> "list[Tenant
         await maintenance.open()
         try:
             async with installation.key_store() as store:
+                names = unsealed_tenants(connection)
+                seals = {one: tenant_seal(await store.tenant_key(one), name) for one, name in names.items()}
+                seal_tenants(connection, seals)
                 return await declare_restore(
                     app, maintenance, store, reference=reason, operator=getpass.getuser()
                 )

@@ -21,7 +21,7 @@ def create(
 
     check_tenant_name(name)
     with operation(making=True) as it:
-        tenant = admin.create_tenant(it.connection, name, it.trail)
+        tenant = admin.create_tenant(it.connection, name, it.trail, it.seals)
     if as_json:
         print_json(tenant)
     else:

@@ -3,7 +3,7 @@
 These are acts of an operator, over a connection that may act as `muniment_owner`; none of them is
 reachable through the service. Blocking; every function is one transaction. `record` is called in it, once
 for every tenant that the act concerns, and writes it into that tenant's audit trail: what it raises undoes
-the act. Without it the act stands in no trail.
+the act. Without it the act stands in no trail. `seals` seals what is made; without it no server takes it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +17,7 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import DictRow, dict_row
 
+from muniment_server.crypto.credential_seal import COLUMNS, Seals
 from muniment_server.domain.administration import Administered, AdministrativeAct
 from muniment_server.domain.ids import new_id
 from muniment_server.domain.model import SourceType, TrustLevel
@@ -195,10 +196,12 @@ def ensure_instance(
     return instance
 
 
-def create_tenant(connection: psycopg.Connection[Any], name: str, record: Record | None = None) -> TenantRow:
+def create_tenant(
+    connection: psycopg.Connection[Any], name: str, record: Record | None = None, seals: Seals | None = None
+) -> TenantRow:
     """Make a tenant. The name's form is the caller's business. Raises AdminError when it is taken."""
     with owner_cursor(connection) as cursor:
-        return _insert_tenant(cursor, name, record)
+        return _insert_tenant(cursor, name, record, seals)
 
 
 def create_first_tenant(
@@ -206,6 +209,7 @@ def create_first_tenant(
     name: str,
     make_key: Callable[[], NewCredential],
     record: Record | None = None,
+    seals: Seals | None = None,
 ) -> bool:
     """Make a tenant and a key for it, unless there is any tenant already; tells whether it did.
 
@@ -214,16 +218,20 @@ def create_first_tenant(
     with owner_cursor(connection, locked=True) as cursor:
         if cursor.execute("SELECT FROM tenant LIMIT 1").fetchone() is not None:
             return False
-        _insert_tenant(cursor, name, record)
-        _insert_credential(cursor, make_key(), record)
+        _insert_tenant(cursor, name, record, seals)
+        _insert_credential(cursor, make_key(), record, seals)
         return True
 
 
-def _insert_tenant(cursor: psycopg.Cursor[DictRow], name: str, record: Record | None) -> TenantRow:
+def _insert_tenant(
+    cursor: psycopg.Cursor[DictRow], name: str, record: Record | None, seals: Seals | None
+) -> TenantRow:
     tenant = TenantRow(new_id(), name, datetime.now(UTC))
+    seal = None if seals is None else seals.tenant(tenant.tenant_id, name)
     cursor.execute(
-        "INSERT INTO tenant (tenant_id, name, create_time) VALUES (%s, %s, %s) ON CONFLICT (name) DO NOTHING",
-        (tenant.tenant_id, tenant.name, tenant.create_time),
+        "INSERT INTO tenant (tenant_id, name, create_time, seal) VALUES (%s, %s, %s, %s)"
+        " ON CONFLICT (name) DO NOTHING",
+        (tenant.tenant_id, tenant.name, tenant.create_time, seal),
     )
     if cursor.rowcount == 0:
         raise AdminError(f"The tenant {name!r} exists already.")
@@ -240,41 +248,57 @@ def list_tenants(connection: psycopg.Connection[Any]) -> list[TenantRow]:
 
 
 def create_credential(
-    connection: psycopg.Connection[Any], new: NewCredential, record: Record | None = None
+    connection: psycopg.Connection[Any],
+    new: NewCredential,
+    record: Record | None = None,
+    seals: Seals | None = None,
 ) -> UUID:
-    """Store an API key and return its id. Raises AdminError when a tenant does not exist."""
+    """Store an API key and return its id.
+
+    Raises AdminError when a tenant does not exist, or its row is not what an operator made.
+    """
     with owner_cursor(connection) as cursor:
-        return _insert_credential(cursor, new, record)
+        return _insert_credential(cursor, new, record, seals)
 
 
-def _insert_credential(cursor: psycopg.Cursor[DictRow], new: NewCredential, record: Record | None) -> UUID:
+def _insert_credential(
+    cursor: psycopg.Cursor[DictRow], new: NewCredential, record: Record | None, seals: Seals | None
+) -> UUID:
     credential_id = new_id()
     cursor.execute(
-        "SELECT tenant_id, name FROM tenant WHERE name = ANY(%s) ORDER BY name", (list(new.tenants),)
+        "SELECT tenant_id, name, seal FROM tenant WHERE name = ANY(%s) ORDER BY name", (list(new.tenants),)
     )
-    tenants: Mapping[str, UUID] = {row["name"]: row["tenant_id"] for row in cursor.fetchall()}
+    found = cursor.fetchall()
+    for row in found:
+        if seals is not None and not seals.tenant_holds(row):
+            raise AdminError(
+                f"The tenant {row['name']!r} is not what an operator made: `muniment verify` says more."
+            )
+    tenants: Mapping[str, UUID] = {row["name"]: row["tenant_id"] for row in found}
     for name in new.tenants:
         if name not in tenants:
             raise AdminError(f"There is no tenant {name!r}. Make it with `muniment tenants create {name}`.")
+    values: dict[str, Any] = {
+        "credential_id": credential_id,
+        "public_id": new.public_id,
+        "secret_digest": new.secret_digest,
+        "label": new.label,
+        "tenant_ids": list(tenants.values()),
+        "tenant_names": list(tenants),
+        "permissions": [str(permission) for permission in new.permissions],
+        "source_types": [int(source) for source in new.source_types],
+        "max_trust": int(new.max_trust),
+        "subject": new.subject,
+        "agent": new.agent,
+        "create_time": datetime.now(UTC),
+        "expire_time": new.expire_time,
+    }
+    values["seal"] = None if seals is None else seals.credential(values)
     cursor.execute(
-        "INSERT INTO credential (credential_id, public_id, secret_digest, label, tenant_ids, tenant_names,"
-        " permissions, source_types, max_trust, subject, agent, create_time, expire_time)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
-        (
-            credential_id,
-            new.public_id,
-            new.secret_digest,
-            new.label,
-            list(tenants.values()),
-            list(tenants),
-            list(new.permissions),
-            [int(source) for source in new.source_types],
-            int(new.max_trust),
-            new.subject,
-            new.agent,
-            datetime.now(UTC),
-            new.expire_time,
+        sql.SQL("INSERT INTO credential ({}) VALUES ({})").format(
+            sql.SQL(", ").join(map(sql.Identifier, values)), sql.SQL(", ").join(map(sql.Placeholder, values))
         ),
+        values,
     )
     if record is not None:
         done = Administered(
@@ -318,11 +342,15 @@ def list_credentials(connection: psycopg.Connection[Any], tenant: str | None = N
 
 
 def revoke_credential(
-    connection: psycopg.Connection[Any], public_id: str, record: Record | None = None
+    connection: psycopg.Connection[Any],
+    public_id: str,
+    record: Record | None = None,
+    seals: Seals | None = None,
 ) -> datetime:
     """Revoke an API key for good and tell the running servers; returns since when it is revoked.
 
-    Revoking twice keeps the first time, and is recorded once. Raises AdminError when there is no such key.
+    seals: by which no earlier state of the row holds any more, whoever puts it back. Revoking twice keeps the
+    first time, and is recorded once. Raises AdminError when there is no such key.
     """
     with owner_cursor(connection) as cursor:
         cursor.execute(
@@ -337,6 +365,8 @@ def revoke_credential(
         cursor.execute("SELECT pg_notify(%s, %s)", (CHANNEL, hint.payload()))
         if row["revoke_time"] is not None:
             earlier: datetime = row["revoke_time"]
+            if seals is not None:
+                seals.revoke(row["credential_id"])
             return earlier
         now = datetime.now(UTC)
         cursor.execute("UPDATE credential SET revoke_time = %s WHERE public_id = %s", (now, public_id))
@@ -354,4 +384,34 @@ def revoke_credential(
             )
             for tenant_id in row["tenant_ids"]:
                 record(cursor, tenant_id, done)
+        if seals is not None:
+            # Before the commit: a revocation that ends half way leaves a key that is refused.
+            seals.revoke(row["credential_id"])
         return now
+
+
+def adopt_credentials(connection: psycopg.Connection[Any], seals: Seals) -> int:
+    """Seal the API keys and tenants of before there were seals, once in the life of a key store.
+
+    From then on a row without a seal is one that somebody else wrote. Returns how many were sealed.
+    """
+    if seals.adopted():
+        return 0
+    with owner_cursor(connection, locked=True) as cursor:
+        tenants = cursor.execute("SELECT tenant_id, name FROM tenant").fetchall()
+        for row in tenants:
+            seal = seals.tenant(row["tenant_id"], row["name"])
+            cursor.execute("UPDATE tenant SET seal = %s WHERE tenant_id = %s", (seal, row["tenant_id"]))
+        credentials = cursor.execute(
+            sql.SQL("SELECT {} FROM credential WHERE revoke_time IS NULL").format(
+                sql.SQL(", ").join(map(sql.Identifier, COLUMNS))
+            )
+        ).fetchall()
+        for row in credentials:
+            cursor.execute(
+                "UPDATE credential SET seal = %s WHERE credential_id = %s",
+                (seals.credential(row), row["credential_id"]),
+            )
+    # After the commit: a start that ends in between does all of it again.
+    seals.end_adoption()
+    return len(tenants) + len(credentials)

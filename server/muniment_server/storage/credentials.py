@@ -1,14 +1,23 @@
-"""Credentials as the serving role may see them: one at a time, by the id that the caller sent."""
+"""Credentials as the serving role may see them: one at a time, by the id that the caller sent.
 
+Whoever can write to the database can write any row here. So a row counts only with its seal.
+"""
+
+import logging
 import re
 from collections.abc import Collection, Mapping
 from uuid import UUID
 
+from muniment_server.crypto.credential_seal import credential_holds, tenant_holds
+from muniment_server.crypto.key_store import KeyStore
 from muniment_server.domain.model import SourceType, TrustLevel
 from muniment_server.identity.principal import Permission
 from muniment_server.identity.source import CredentialRecord
+from muniment_server.telemetry.instruments import metrics
 
 from .database import Database
+
+_log = logging.getLogger("muniment.credentials")
 
 _PUBLIC_ID = re.compile(r"[a-z0-9]{1,64}", re.ASCII)
 _TENANT_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,62}", re.ASCII)
@@ -18,8 +27,9 @@ _PERMISSIONS = frozenset(Permission)
 class DatabaseCredentials:
     """Implements identity's CredentialSource. Row-level security shows only what the setting names."""
 
-    def __init__(self, database: Database, *, timeout: float = 5.0) -> None:
+    def __init__(self, database: Database, store: KeyStore, *, timeout: float = 5.0) -> None:
         self._database = database
+        self._store = store
         self._timeout = timeout
 
     async def find_api_key(self, public_id: str) -> CredentialRecord | None:
@@ -32,6 +42,11 @@ class DatabaseCredentials:
         ) as work:
             row = await work.fetch_one("credential_read", public_id=public_id)
         if row is None:
+            return None
+        # A revoked one is refused for that, and has no key for a seal any more.
+        if row["revoke_time"] is None and not await credential_holds(self._store, row):
+            metrics().integrity_violation(1)
+            _log.error("the API key %s is not what an operator made; it is refused", public_id)
             return None
         return CredentialRecord(
             credential_id=row["credential_id"],
@@ -57,6 +72,11 @@ class DatabaseCredentials:
                 None, timeout=self._timeout, settings={"app.tenant_name": name}
             ) as work:
                 row = await work.fetch_one("tenant_by_name", name=name)
-            if row is not None:
-                found[name] = row["tenant_id"]
+            if row is None:
+                continue
+            if not await tenant_holds(self._store, row):
+                metrics().integrity_violation(1)
+                _log.error("the tenant %s is not what an operator made; it is refused", name)
+                continue
+            found[name] = row["tenant_id"]
         return found

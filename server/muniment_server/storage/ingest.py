@@ -47,7 +47,8 @@ class Conversation:
     session: str
 
 
-def _ingest(row: Row) -> IngestRow:
+def to_ingest(row: Row) -> IngestRow:
+    """A row of `ingest` as a value."""
     values = {name: row[name] for name in IngestRow.__slots__ if name in row}
     values["body_ct"] = bytes(values["body_ct"])
     return IngestRow(**values)
@@ -114,13 +115,13 @@ async def update_ingest(
 
 async def read_ingests(work: UnitOfWork, ingest_ids: Sequence[UUID], now: datetime) -> list[IngestRow]:
     """The given ingests, as far as there are such."""
-    return [_ingest(row) for row in await work.fetch("ingest_read", ingest_ids=list(ingest_ids), now=now)]
+    return [to_ingest(row) for row in await work.fetch("ingest_read", ingest_ids=list(ingest_ids), now=now)]
 
 
 async def waiting_ingests(work: UnitOfWork, conversation_id: UUID, limit: int) -> list[IngestRow]:
     """What waits in a conversation, in its order, locked."""
     rows = await work.fetch("ingest_waiting", conversation_id=conversation_id, limit=limit)
-    return [_ingest(row) for row in rows]
+    return [to_ingest(row) for row in rows]
 
 
 async def events_of(work: UnitOfWork, conversation: Conversation, since: UUID) -> list[Row]:

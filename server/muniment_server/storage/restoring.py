@@ -1,6 +1,8 @@
 """What a declared restore does as the owner of the schema. Blocking; every function is one transaction."""
 
+from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 import psycopg
 from psycopg.rows import tuple_row
@@ -33,3 +35,19 @@ def raise_restore_epoch(connection: psycopg.Connection[Any]) -> int:
     if row is None:
         raise LookupError("the installation has no instance row")
     return int(row["restore_epoch"])
+
+
+def unsealed_tenants(connection: psycopg.Connection[Any]) -> dict[UUID, str]:
+    """Tenants of a copy that was made before names had seals."""
+    with owner_cursor(connection) as cursor:
+        rows = cursor.execute("SELECT tenant_id, name FROM tenant WHERE seal IS NULL").fetchall()
+    return {row["tenant_id"]: row["name"] for row in rows}
+
+
+def seal_tenants(connection: psycopg.Connection[Any], seals: Mapping[UUID, bytes]) -> None:
+    """Give tenants their seals."""
+    with owner_cursor(connection) as cursor:
+        for tenant_id, seal in seals.items():
+            cursor.execute(
+                "UPDATE tenant SET seal = %s WHERE tenant_id = %s AND seal IS NULL", (seal, tenant_id)
+            )

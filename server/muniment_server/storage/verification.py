@@ -11,6 +11,7 @@ from muniment_server.domain.model import Revision, ScopeRow
 
 from .database import Row, UnitOfWork
 from .erasures import ErasureRow, to_erasure
+from .ingest import Conversation, IngestRow, to_ingest
 from .memories import to_revision, to_scope
 
 SNAPSHOT: Final = {"transaction_isolation": "repeatable read", "transaction_read_only": "on"}
@@ -159,6 +160,21 @@ async def strays(work: UnitOfWork, limit: int) -> list[tuple[str, UUID | None, U
     """Rows that belong to nothing: table, scope and memory as far as they name one."""
     rows = await work.fetch("verify_strays", limit=limit)
     return [(row["place"], row["scope_id"], row["memory_id"]) for row in rows]
+
+
+async def ingests(
+    work: UnitOfWork, after: UUID | None, limit: int
+) -> list[tuple[IngestRow, Conversation | None]]:
+    """Ingests in order, each with its conversation; a refused one has none."""
+    return [
+        (
+            to_ingest(row),
+            Conversation(row["conversation"], row["conversation_scope"], row["agent"], row["session"])
+            if row["conversation"] is not None
+            else None,
+        )
+        for row in await work.fetch("verify_ingests", after=after, limit=limit)
+    ]
 
 
 async def erasures(work: UnitOfWork, after: UUID | None, limit: int) -> list[ErasureRow]:
