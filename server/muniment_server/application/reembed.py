@@ -18,7 +18,6 @@ from muniment_server.audit.trail import write_event
 from muniment_server.domain.administration import AdministrativeAct, administered_change
 from muniment_server.domain.ids import new_id
 from muniment_server.embedding.errors import EmbedderUnavailable
-from muniment_server.embedding.live import LiveModel
 from muniment_server.retrieval.analysis import ANALYZER_VERSION
 from muniment_server.storage.database import Database
 from muniment_server.storage.embeddings import (
@@ -53,6 +52,10 @@ _SOON = 0.05
 _LOOK_SECONDS = 5.0
 """How long a scope is looked at again that had nothing to do yet: its write may not be committed."""
 _MOST_PAUSE = 5.0
+_ROUND_SECONDS = 1.0
+"""How long what waits is worked on before a change of model is looked at again."""
+_FIRST_REST, _MOST_REST = 0.5, 60.0
+"""How long a scope is left alone whose texts fail while the embedder works; doubled each time."""
 _HOLD_SECONDS = 1.0
 """How often the lease on a change is renewed, and so how soon an abortion of it is noticed."""
 
@@ -63,10 +66,19 @@ class ReindexStopped(Exception):
 
 @dataclass(slots=True)
 class _Known:
-    """A scope in which this process stored memories without vectors: how many, and when last."""
+    """A scope in which memories wait: how many this process stored, and when it last heard of some.
+
+    after: the document behind which to go on. failed: whether some could not be embedded since the beginning
+    of the scope. rests, rest: until when it is left alone after that, and for how long.
+    """
 
     count: int = 0
     noted: float = 0.0
+    after: int = -1
+    failed: bool = False
+    stored: bool = False
+    rests: float = 0.0
+    rest: float = _FIRST_REST
 
 
 @dataclass(slots=True)
@@ -86,6 +98,7 @@ class Reembedder:
     _patience: float = _SWEEP_SECONDS
     _settled: int = 0
     _told: set[UUID] = field(default_factory=set)
+    _tried_again: set[UUID] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         """Make the part that fills."""
@@ -96,6 +109,7 @@ class Reembedder:
         known = self._known.setdefault((tenant_id, scope_id), _Known())
         known.count += count
         known.noted = asyncio.get_running_loop().time()
+        known.rests = 0.0
         self.services.backlog.size += count
         self._wake.set()
 
@@ -125,7 +139,7 @@ class Reembedder:
                 _log.warning("vectors could not be made: %s", type(error).__name__)
                 busy, pause = True, min(pause * 2, _MOST_PAUSE)
             with suppress(TimeoutError):
-                async with asyncio.timeout(pause if busy else self._patience):
+                async with asyncio.timeout(pause if busy else self._idle()):
                     await self._wake.wait()
             self._wake.clear()
             if pause > _SOON:
@@ -140,7 +154,7 @@ class Reembedder:
         loop = asyncio.get_running_loop()
         if loop.time() - self._swept >= _SWEEP_SECONDS:
             self._swept = loop.time()
-            await self._sweep(self.services.models.current)
+            busy |= await self._look_for_scopes()
         changes = await open_changes(self.maintenance)
         self._patience = _CHANGE_SECONDS if changes else _SWEEP_SECONDS
         for change in changes:
@@ -169,21 +183,76 @@ class Reembedder:
     # --- what waits ---------------------------------------------------------------------------------
 
     async def _fill_known(self) -> bool:
+        """Give tenants turns of a page each, for a while; tells whether there is more to do now."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + _ROUND_SECONDS
+        while (turns := self._turns()) and loop.time() < end:
+            await self._fill_once(turns)
+        return bool(turns)
+
+    def _turns(self) -> list[tuple[UUID, UUID]]:
+        """A scope of each tenant that has something to do: the one that was served longest ago."""
         now = asyncio.get_running_loop().time()
-        for place, known in list(self._known.items()):
-            done = await self.filler.fill(*place, self.services.models.current, missing=False)
+        turns: dict[UUID, tuple[UUID, UUID]] = {}
+        for place, known in self._known.items():
+            if known.rests <= now:
+                turns.setdefault(place[0], place)
+        return list(turns.values())
+
+    async def _fill_once(self, places: list[tuple[UUID, UUID]]) -> None:
+        for place in places:
+            known = self._known.pop(place)
+            # Behind the others, whatever becomes of it: what fails here holds up nobody else.
+            self._known[place] = known
+            done = await self.filler.fill(
+                *place, self.services.models.current, missing=False, after=known.after, one_page=True
+            )
             settled = min(known.count, done.stored)
             known.count -= settled
             self.services.backlog.size -= settled
-            if done.failed:
-                raise EmbedderUnavailable("some texts could not be embedded")
-            if known.count == 0 or now - known.noted > _LOOK_SECONDS:
-                self.services.backlog.size -= known.count
-                if self._known.get(place) is known:
-                    del self._known[place]
-        return bool(self._known)
+            if done.outage is not None:
+                raise done.outage
+            self._settle(place, known, done)
 
-    async def _sweep(self, live: LiveModel | None) -> None:
+    def _settle(self, place: tuple[UUID, UUID], known: _Known, done: Filled) -> None:
+        """Decide when a scope is looked at again, and whether at all."""
+        now = asyncio.get_running_loop().time()
+        known.failed |= done.failed > 0
+        known.stored |= done.stored > 0
+        if done.after is not None:
+            known.after = done.after
+            return
+        if known.failed:
+            known.rest = _FIRST_REST if known.stored else min(known.rest * 2, _MOST_REST)
+            known.rests = now + known.rest
+        elif known.count == 0 or now - known.noted > _LOOK_SECONDS:
+            self.services.backlog.size -= known.count
+            del self._known[place]
+        else:
+            known.rests = now + _SOON
+        known.after, known.failed, known.stored = -1, False, False
+
+    def _idle(self) -> float:
+        """Seconds until there may be something to do."""
+        now = asyncio.get_running_loop().time()
+        return min([self._patience, *(max(_SOON, known.rests - now) for known in self._known.values())])
+
+    async def _look_for_scopes(self) -> bool:
+        """Find the scopes in which something waits, whoever left it; tells whether there are new ones."""
+        now, before = asyncio.get_running_loop().time(), len(self._known)
+        for tenant_id in await self._tenants():
+            async with self.services.database.transaction(tenant_id, timeout=10.0) as work:
+                found = await waiting_scopes(work, self.services.models.current.model_no, _SCOPES)
+            for scope_id in found:
+                self._known.setdefault((tenant_id, scope_id), _Known(noted=now))
+            if len(found) == _SCOPES:
+                # There may be more of them: look again soon.
+                self._swept = now - _SWEEP_SECONDS + _LOOK_SECONDS
+        return len(self._known) > before
+
+    async def _fill_upcoming(self) -> None:
+        """Make what waits for the model that is being changed to."""
+        live = self.services.models.upcoming
         if live is None:
             return
         for tenant_id in await self._tenants():
@@ -192,9 +261,7 @@ class Reembedder:
                     found = await waiting_scopes(work, live.model_no, _SCOPES)
                 done = Filled()
                 for scope_id in found:
-                    one = await self.filler.fill(tenant_id, scope_id, live, missing=False)
-                    done.stored += one.stored
-                    done.failed += one.failed
+                    done.add(await self.filler.fill(tenant_id, scope_id, live, missing=False))
                 if done.failed:
                     raise EmbedderUnavailable("some texts could not be embedded")
                 if not done.stored:
@@ -217,7 +284,7 @@ class Reembedder:
             if change is None:
                 return False
             if change.state is ReindexState.FILLED and not change.automatic:
-                await self._sweep(self.services.models.upcoming)
+                await self._fill_upcoming()
             if change.state is ReindexState.FILLED and change.automatic:
                 if await switch(self.maintenance, change, services.clock()):
                     _log.info(
@@ -252,12 +319,13 @@ class Reembedder:
         _log.info("giving every memory a vector of the embedding model %s", live.model.name)
         while True:
             oldest, _ = await transactions(self.maintenance)
-            done = Filled()
+            done, again = Filled(), change.reindex_id not in self._tried_again
             async for tenant_id, scope_id, _ in self._scopes():
                 await self._hold(change)
-                one = await self.filler.fill(tenant_id, scope_id, live, missing=True, hold=hold)
-                done.stored += one.stored
-                done.failed += one.failed
+                done.add(
+                    await self.filler.fill(tenant_id, scope_id, live, missing=True, again=again, hold=hold)
+                )
+            self._tried_again.add(change.reindex_id)
             if done.failed:
                 raise EmbedderUnavailable("some texts could not be embedded")
             if not done.stored and oldest >= bound:

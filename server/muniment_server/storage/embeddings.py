@@ -66,7 +66,7 @@ async def fill_embeddings(
 ) -> None:
     """Queue what was still to be made or is missing; the scope must be locked.
 
-    A row that has been made meanwhile stays, and of a memory that is gone nothing is stored.
+    A vector that has been made meanwhile stays, and of a memory that is gone nothing is stored.
     """
     await work.send_many("embedding_fill", [{**_values(scope_no, row), "scope_id": scope_id} for row in rows])
 
@@ -84,17 +84,25 @@ def _values(scope_no: int, row: EmbeddingRow) -> dict[str, object]:
 
 
 async def without_vector(
-    work: UnitOfWork, scope_id: UUID, scope_no: int, model_no: int, after: int, limit: int, *, missing: bool
+    work: UnitOfWork,
+    scope_id: UUID,
+    scope_no: int,
+    model_no: int,
+    after: int,
+    limit: int,
+    *,
+    missing: bool,
+    again: bool = False,
 ) -> list[Revision]:
-    """Memories of a scope, by document, whose row for a model waits, or with `missing` is not there."""
-    rows = await work.fetch(
-        "embedding_missing" if missing else "embedding_waiting",
-        scope_id=scope_id,
-        scope_no=scope_no,
-        model_no=model_no,
-        after=after,
-        limit=limit,
-    )
+    """Memories of a scope, by document, whose row for a model waits, or with `missing` is not there.
+
+    again: with `missing`, also those that have no vector because the model could make none.
+    """
+    place = {"scope_id": scope_id, "scope_no": scope_no, "model_no": model_no, "after": after, "limit": limit}
+    if missing:
+        rows = await work.fetch("embedding_missing", again=again, **place)
+    else:
+        rows = await work.fetch("embedding_waiting", **place)
     return [to_revision(row) for row in rows]
 
 
