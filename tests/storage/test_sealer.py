@@ -23,9 +23,11 @@ from muniment_server.crypto.key_ring import KeyRing
 from muniment_server.crypto.key_store import Head, HeadKind, KeyStore
 from muniment_server.crypto.signing import verify_checkpoint
 from muniment_server.domain.ids import new_id
+from muniment_server.storage.admin import create_tenant
 from muniment_server.storage.database import Database
 from support.history import open_keys
 from support.postgres import PostgresDatabase
+from support.seals import seals_of
 
 
 class FailingStore:
@@ -129,7 +131,7 @@ async def bench(
             maintenance,
             store,
             KeyRing(store),  # type: ignore[arg-type]
-            database.add_tenant("acme"),
+            create_tenant(database.eye, "acme", seals=seals_of(opened)).tenant_id,
         )
 
 
