@@ -210,7 +210,9 @@ class GrpcServer:
         if self._stopped:
             return
         self._stopped = True
-        _log.info("stopping: no longer ready")
+        # A start that fails has a line of its own to say.
+        level = logging.INFO if self._opened else logging.DEBUG
+        _log.log(level, "stopping: no longer ready")
         self.health.drain()
         if self._opened:
             await self._patience(self._drain_delay)
@@ -234,7 +236,7 @@ class GrpcServer:
                 await callback()
             except Exception as error:  # noqa: BLE001 - one part's fault must not keep the others open
                 _log.error("stopping %s failed: %s", name, describe_exception(error))
-        _log.info("stopped")
+        _log.log(level, "stopped")
 
     async def _patience(self, seconds: float) -> None:
         try:
