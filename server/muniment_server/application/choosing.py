@@ -35,7 +35,7 @@ def choose(ranked: Sequence[tuple[C, T]], limit: int, source_share: float) -> Ch
     MEDIUM trust loses what it has too many of; a document that an agent drew on (MEDIUM trust and a
     `source_ref`) steps back behind other sources and comes in again where places are left.
     """
-    most = max(1, ceil(limit * source_share)) if source_share < 1 else limit
+    most = most_of_source(limit, source_share)
     counts: Counter[str] = Counter()
     chosen: list[int] = []
     waiting: list[int] = []
@@ -56,8 +56,13 @@ def choose(ranked: Sequence[tuple[C, T]], limit: int, source_share: float) -> Ch
     return Choice([ranked[place] for place in chosen], [ranked[place] for place in left])
 
 
+def most_of_source(limit: int, source_share: float) -> int:
+    """How many of `limit` memories may be of one bounded source."""
+    return max(1, ceil(limit * source_share)) if source_share < 1 else limit
+
+
 def source_of(revision: Revision) -> str | None:
-    """The source that a memory counts for, or None for one that is no bounded source.
+    """The source that a memory counts for, or None for one that is no bounded source; as in sql/recall.sql.
 
     A turn of MEDIUM trust is what an agent said itself: the conversation that its `source_ref` may name is
     no document that could be stuffed.

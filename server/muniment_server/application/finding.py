@@ -19,7 +19,7 @@ from muniment_server.storage.recall import recall as find
 from muniment_server.telemetry.spans import stage_timing
 
 from .as_of import find_as_of
-from .choosing import Choice, choose
+from .choosing import Choice, choose, most_of_source
 from .consenting import is_withheld
 from .explaining import leg_scores, score_factors
 from .leg_spans import tell_legs
@@ -73,8 +73,14 @@ async def find_candidates(
     fetch: int,
     excluded: Sequence[UUID],
     now: datetime,
+    *,
+    limit: int = 0,
+    source_most: int = 0,
 ) -> RecallRows:
-    """Run the statement of Recall, for now or for the instant that is asked for."""
+    """Run the statement of Recall, for now or for the instant that is asked for.
+
+    limit, source_most: see `storage.recall.recall`; the past is asked without.
+    """
     looked_for: _LookedFor = {
         "scope_id": scope_id,
         "scope_no": scope_number(scope_id),
@@ -90,7 +96,14 @@ async def find_candidates(
     }
     with stage_timing("find"):
         if command.as_of is None:
-            rows = await find(work, now=now, exact_rows=services.exact_rows, **looked_for)
+            rows = await find(
+                work,
+                now=now,
+                limit=limit,
+                source_most=source_most,
+                exact_rows=services.exact_rows,
+                **looked_for,
+            )
         else:
             rows = await find_as_of(work, key, as_of=command.as_of, **looked_for)
     tell_legs(command.legs, rows.candidates, fetch)
@@ -119,7 +132,18 @@ async def find_relevant(
     broken: list[UUID] = []
     while True:
         rows = await find_candidates(
-            services, work, command, key, scope_id, query, min_score, fetch, broken, now
+            services,
+            work,
+            command,
+            key,
+            scope_id,
+            query,
+            min_score,
+            fetch,
+            broken,
+            now,
+            limit=command.limit,
+            source_most=most_of_source(command.limit, settings.packing.source_share),
         )
         if rows.key_epoch is not None and rows.key_epoch != key.epoch:
             raise EpochChanged(scope_id, rows.key_epoch)
@@ -133,8 +157,9 @@ async def find_relevant(
         if len(choice.chosen) == command.limit or count_found(rows.candidates) < fetch:
             return Found(rows, genuine, broken)
         if not found_broken:
-            # One source has too many among the best: whoever comes behind them has their places.
-            if fetch >= _MOST_FETCHED:
+            # One source has too many among the best: whoever comes behind them has their places. When it is
+            # asked for now, the statement has found those already.
+            if command.as_of is None or fetch >= _MOST_FETCHED:
                 return Found(rows, genuine, broken)
             fetch = min(fetch * 4, _MOST_FETCHED)
 

@@ -223,11 +223,15 @@ async def recall(
     excluded: Sequence[UUID],
     now: datetime,
     bound_agent: str | None = None,
+    limit: int = 0,
+    source_most: int = 0,
     exact_rows: int = EXACT_ROWS,
     draw: Draw = _DRAW,
 ) -> RecallRows:
     """Find the best `fetch` memories of a scope; see sql/recall.sql for what is counted and scored.
 
+    limit, source_most: how many are offered, and of one bounded source at most; where the best are of such
+    sources and leave too few, as many behind them are found, too.
     exact_rows: in a scope with more ACTIVE memories recall_large is asked first, and recall only where the
     filters leave too little of what that drew.
     """
@@ -241,6 +245,8 @@ async def recall(
         "model_no": model_no,
         "min_score": min_score,
         "fetch": fetch,
+        "limit": limit,
+        "source_most": source_most,
         "rank_depth": max(_RANK_DEPTH, fetch),
         "excluded": list(excluded),
         "bound_agent": bound_agent,

@@ -448,9 +448,41 @@ scoped AS MATERIALIZED (
         FROM weighed w
         LEFT JOIN fusion f ON f.doc_no = w.doc_no
     ) s
+), ahead AS MATERIALIZED (
+    SELECT doc_no, memory_id, score FROM scored WHERE relevant
+    ORDER BY score DESC, memory_id LIMIT %(fetch)s
+), crowd AS MATERIALIZED (
+    -- Whether so many of the first are of sources with too many there that too few are left (the rule is that of
+    -- application/choosing.py). Then what comes behind them is found as well.
+    SELECT count(*) = %(fetch)s AND count(*) FILTER (WHERE place <= %(source_most)s) < %(limit)s AS crowded
+    FROM (SELECT CASE WHEN m.source IS NULL THEN 0
+                 ELSE row_number() OVER (PARTITION BY m.source ORDER BY a.score DESC, a.memory_id) END AS place
+          FROM ahead a
+          JOIN (SELECT memory_id, CASE WHEN trust >= 4 OR (trust = 3 AND kind = 7) THEN NULL
+                                       WHEN source_ref <> '' THEN 'ref ' || source_ref
+                                       WHEN trust < 3 THEN 'author ' || author END AS source
+                FROM memory
+                WHERE tenant_id = %(tenant_id)s AND memory_id = ANY(ARRAY(SELECT memory_id FROM ahead))
+                      AND %(limit)s::integer > 0) m ON m.memory_id = a.memory_id) places
+), behind AS MATERIALIZED (
+    SELECT doc_no, memory_id, score, source IS NOT NULL AND place > %(source_most)s AS too_many
+    FROM (SELECT s.doc_no, s.memory_id, s.score, m.source,
+                 row_number() OVER (PARTITION BY m.source ORDER BY s.score DESC, s.memory_id) AS place
+          FROM scored s
+          JOIN (SELECT memory_id, CASE WHEN trust >= 4 OR (trust = 3 AND kind = 7) THEN NULL
+                                       WHEN source_ref <> '' THEN 'ref ' || source_ref
+                                       WHEN trust < 3 THEN 'author ' || author END AS source
+                FROM memory
+                WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND (SELECT crowded FROM crowd)
+                ) m ON m.memory_id = s.memory_id
+          WHERE s.relevant AND (SELECT crowded FROM crowd)) places
 ), best AS MATERIALIZED (
-    (SELECT doc_no, memory_id, score, true AS found FROM scored WHERE relevant
-     ORDER BY score DESC, memory_id LIMIT %(fetch)s)
+    SELECT doc_no, memory_id, score, true AS found
+    FROM (SELECT * FROM ahead
+          UNION (SELECT doc_no, memory_id, score FROM behind WHERE NOT too_many
+                 ORDER BY score DESC, memory_id LIMIT %(fetch)s)
+          UNION (SELECT doc_no, memory_id, score FROM behind WHERE too_many
+                 ORDER BY score DESC, memory_id LIMIT %(fetch)s)) found
     UNION ALL
     (SELECT doc_no, memory_id, score, false AS found FROM scored
      WHERE pinned AND relevant IS NOT TRUE
