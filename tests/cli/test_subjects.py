@@ -105,7 +105,7 @@ async def test_consent(shell: Shell) -> None:
         "consent", "set", "--subject", "u1", "--level", "necessary", "--kind", "preference", "--erase"
     )
     assert (code, out.strip()) == (0, "necessary: preference")
-    assert "1 memories erased" in err
+    assert "1 memory erased" in err
     told = await shell.ok("consent", "describe", "--subject", "u1", "--language", "zh")
     assert "共保存了 1 条记忆" in told
     await shell.ok("consent", "set", "--subject", "u1", "--forget-session", "s\u202e1")

@@ -58,6 +58,7 @@ class EmbedderChoice:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._loaded: dict[str, Embedder] = {}
+        self._told = False
 
     def __call__(self, instance: InstanceRow | None) -> EmbeddingModel:
         """The model to serve with. Raises BootstrapError and EmbeddingError."""
@@ -75,12 +76,15 @@ class EmbedderChoice:
             found.model.name,
             found.model.digest,
         ) != (instance.name, instance.digest):
-            _LOG.warning(
-                "MUNIMENT_EMBEDDER is %s, but the installation was changed to %s: serving with that. "
-                "Leave the setting out, or set it to the same.",
-                wanted,
-                instance.setting,
-            )
+            if not self._told:
+                # A start asks several times.
+                self._told = True
+                _LOG.warning(
+                    "MUNIMENT_EMBEDDER is %s, but the installation was changed to %s: serving with that. "
+                    "Leave the setting out, or set it to the same.",
+                    wanted,
+                    instance.setting,
+                )
             return self.load(instance.setting)
         return found
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from .output import CommandError, Json, note, print_json, print_table, time_text
+from .output import CommandError, Json, count_of, note, print_json, print_table, time_text
 from .remote import DEFAULT_TARGET, CaFile, Remote, Target, Tenant, Tls, remote
 from .verify import TenantOption, finish, run
 from .wording import actor, actor_text, instant, shown, summary, word
@@ -351,4 +351,7 @@ def _conclude(check: "ExportCheck") -> None:
         note(fault)
     if check.faults:
         raise typer.Exit(1)
-    note(f"{check.events} events hold together; signatures cover them through event {check.signed_through}.")
+    note(
+        f"{count_of(check.events, 'event')} hold together; "
+        f"signatures cover them through event {check.signed_through}."
+    )

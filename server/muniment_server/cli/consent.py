@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import typer
 
-from .output import CommandError, Json, note, print_json
+from .output import CommandError, Json, count_of, note, print_json
 from .remote import DEFAULT_TARGET, CaFile, Space, Subject, Target, Tenant, Tls, owner, remote
 from .wording import instant, shown, word
 
@@ -84,7 +84,8 @@ def set_(
     if answer.HasField("erasure"):
         receipt = answer.erasure
         note(
-            f"{receipt.counts.memories} memories erased, {receipt.keys_destroyed} keys destroyed "
+            f"{count_of(receipt.counts.memories, 'memory')} erased, "
+            f"{count_of(receipt.keys_destroyed, 'key')} destroyed "
             f"(erasure {receipt.erasure_id})."
         )
     _tell(answer.consent, as_json)

@@ -9,7 +9,7 @@ from typing import Annotated, TextIO
 
 import typer
 
-from .output import CommandError, note
+from .output import CommandError, count_of, note
 from .remote import DEFAULT_TARGET, CaFile, Space, Subject, Target, Tenant, Tls, owner, remote
 
 
@@ -47,7 +47,7 @@ def export(
                 expected = part.record_count
     if expected != written:
         raise CommandError("The export was cut off: it is not complete.")
-    note(f"{written} memories.")
+    note(f"{count_of(written, 'memory')}.")
     if broken:
         raise typer.Exit(1)
 

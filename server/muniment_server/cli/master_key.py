@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .operator import Operation, operation
-from .output import CommandError, Json, note, print_json, print_table
+from .output import CommandError, Json, count_of, note, print_json, print_table
 
 if TYPE_CHECKING:
     from muniment_server.domain.administration import AdministrativeAct
@@ -164,7 +164,7 @@ def rewrap(as_json: Json = False) -> None:
     if as_json:
         print_json({"id": state.held[0], "rewrapped": count, "left": after.left})
         return
-    print(f"Wrapped {count} keys by {state.held[0]}.")
+    print(f"Wrapped {count_of(count, 'key')} by {state.held[0]}.")
     note(after.next_step())
 
 

@@ -50,6 +50,13 @@ def note(text: str) -> None:
     print(text, file=sys.stderr)
 
 
+def count_of(number: int, thing: str) -> str:
+    """A number and what there are so many of, `thing` named as one of them."""
+    if number != 1:
+        thing = thing.removesuffix("y") + "ies" if thing.endswith("y") and thing != "key" else thing + "s"
+    return f"{number} {thing}"
+
+
 def time_text(value: datetime | None) -> str:
     """RFC 3339 in UTC to the second; a dash for None."""
     return "-" if value is None else value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,7 +1,7 @@
 """`muniment reindex`: change the embedding model while the service runs."""
 
 import time
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,6 +21,8 @@ app = typer.Typer(
 
 Wait = Annotated[bool, typer.Option("--wait", help="Stay until it is over, and show how far it is.")]
 _LOOK_SECONDS = 1.0
+_UNHEARD = timedelta(seconds=15)
+"""For so long a running server may not have said yet that it works on a change."""
 
 
 @app.command("start")
@@ -139,7 +141,11 @@ def _show(connection: "psycopg.Connection[Any]", change: "ChangeRow", as_json: b
     print(f"{change.from_model} -> {change.to_model}: {_words(change)}")
     if not change.over:
         print(f"{done} of {memories} memories have been seen by the new model.")
-        if not change.working:
+        if change.working:
+            return
+        if datetime.now(UTC) - change.create_time < _UNHEARD:
+            note("Servers are told. See how far it is: muniment reindex status --wait")
+        else:
             note("No server was heard of that works on it. Is one running, with a maintenance login?")
 
 

@@ -9,7 +9,7 @@ import typer
 
 from .local import LocalInstallation, local_installation
 from .operator import check_tenant_name
-from .output import CommandError, Json, print_json
+from .output import CommandError, Json, count_of, print_json
 
 if TYPE_CHECKING:
     from muniment_server.audit.findings import TenantReport
@@ -86,8 +86,9 @@ def _print(report: "TenantReport") -> None:
 
     console = Console(highlight=False, soft_wrap=True)
     looked = (
-        f"{report.events} events, {report.checkpoints} signatures, {report.scopes} scopes, "
-        f"{report.memories} memories, {report.revisions} earlier revisions, {report.vectors} vectors"
+        f"{count_of(report.events, 'event')}, {count_of(report.checkpoints, 'signature')}, "
+        f"{count_of(report.scopes, 'scope')}, {count_of(report.memories, 'memory')}, "
+        f"{count_of(report.revisions, 'earlier revision')}, {count_of(report.vectors, 'vector')}"
     )
     if report.vectors_waiting:
         looked += f" and {report.vectors_waiting} still to be made"

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import typer
 
-from .output import CommandError, Json, print_json, time_text
+from .output import CommandError, Json, count_of, print_json, time_text
 from .remote import DEFAULT_TARGET, CaFile, Remote, Target, Tenant, Tls, remote
 from .wording import actor, actor_text, instant, scope, scope_text, shown, summary, word
 
@@ -284,7 +284,7 @@ def _use(report: "audit_pb2.UseReport") -> dict[str, Any]:
 
 def _print(trace_id: str | None, events: "list[audit_pb2.AuditEvent]", recalls: list[dict[str, Any]]) -> None:
     if trace_id:
-        print(f"Trace {trace_id}: {len(events)} events, {len(recalls)} of them recalls\n")
+        print(f"Trace {trace_id}: {count_of(len(events), 'event')}, {len(recalls)} of them recalls\n")
         for event in map(_event, reversed(events)):
             outcome = event["outcome"] + (f" {event['reason']}" if event["reason"] else "")
             print(f"  {time_text(event['time'])}  {event['action']:<14} {outcome:<8} {event['summary']}")
@@ -307,7 +307,10 @@ def _print_recall(recall: dict[str, Any]) -> None:
     ):
         print(f"  {name:<13}{text}")
     memories = recall["memories"]
-    print(f"\n  Offered: {len(memories)} memories" + (", best first" if memories else _nothing(recall)))
+    print(
+        f"\n  Offered: {count_of(len(memories), 'memory')}"
+        + (", best first" if memories else _nothing(recall))
+    )
     for memory in memories:
         _print_memory(memory)
     if recall["near_misses"]:
@@ -326,7 +329,7 @@ def _print_recall(recall: dict[str, Any]) -> None:
             print(f"    {memory_id}")
     print("\n  Reported use")
     for use in recall["uses"]:
-        told = [f"{len(use['memory_ids'])} memories"]
+        told = [count_of(len(use["memory_ids"]), "memory")]
         told += [f"{name} {use[name]}" for name in ("outcome", "model", "prompt_ref") if use[name]]
         print(f"    {time_text(use['time'])}  {shown(', '.join(told))}  by {actor_text(use['actor'])}")
     if not recall["uses"]:

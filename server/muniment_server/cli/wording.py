@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from .output import count_of
+
 if TYPE_CHECKING:
     from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -86,17 +88,20 @@ def summary(event: "audit_pb2.AuditEvent") -> str:
         case "memory_erased":
             erased = event.memory_erased
             target = word(erasure_pb2.ErasureTargetKind, erased.target_kind)
-            return f"{erased.counts.memories} memories ({target}), {erased.keys_destroyed} keys destroyed"
+            keys = count_of(erased.keys_destroyed, "key")
+            return f"{count_of(erased.counts.memories, 'memory')} ({target}), {keys} destroyed"
         case "memories_recalled":
             recalled = event.memories_recalled
             packed = sum(one.packed for one in recalled.memories)
-            return f"{len(recalled.memories)} memories, {packed} packed, recall {recalled.recall_id}"
+            return (
+                f"{count_of(len(recalled.memories), 'memory')}, {packed} packed, recall {recalled.recall_id}"
+            )
         case "memories_used":
             used = event.memories_used
             outcome = word(audit_pb2.UseOutcome, used.outcome)
-            return f"{len(used.memory_ids)} memories of recall {used.recall_id} {outcome}".rstrip()
+            return f"{count_of(len(used.memory_ids), 'memory')} of recall {used.recall_id} {outcome}".rstrip()
         case "memories_read":
-            return f"{event.memories_read.count} memories"
+            return count_of(event.memories_read.count, "memory")
         case "access_denied":
             return f"{event.access_denied.method} needs {event.access_denied.permission}"
         case "integrity_violation":

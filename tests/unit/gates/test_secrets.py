@@ -2,6 +2,7 @@
 
 import json
 import random
+import time
 
 import pytest
 
@@ -171,4 +172,7 @@ def test_a_long_hostile_text_takes_no_long_time() -> None:
         "eyJ" * 10000,
         "ignore the " * 2900,
     ):
+        started = time.process_time()
         screened(text[:32_768], policy=ALL)
+        # Seconds of this process alone: what is quadratic in such a text takes minutes.
+        assert time.process_time() - started < 3.0, text[:20]
