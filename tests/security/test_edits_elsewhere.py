@@ -15,6 +15,7 @@ from muniment_server._gen.muniment.v1 import (
 from muniment_server.crypto.errors import ScopeKeyDestroyed
 from security.edits import ids_of, tamper
 from security.looking import kinds, outcome, refused, snapshot, stored, unless
+from support.history import written_columns
 from support.service import Caller, RunningService, item, request_id, scope
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -553,6 +554,7 @@ async def test_rows_of_before_an_erasure_come_back_as_nothing(shared: RunningSer
     )
     await caller.erase_subject("u1")
     (kept,) = await _write(caller, "Likes tea")
+    vectors = written_columns(database, "memory_embedding")
     tamper(
         database,
         [
@@ -560,7 +562,7 @@ async def test_rows_of_before_an_erasure_come_back_as_nothing(shared: RunningSer
             "UPDATE kept_vector SET doc_no = 900",
             "UPDATE kept_posting SET doc_no = 900",
             "INSERT INTO memory SELECT * FROM kept_memory",
-            "INSERT INTO memory_embedding SELECT * FROM kept_vector",
+            f"INSERT INTO memory_embedding ({vectors}) SELECT {vectors} FROM kept_vector",
             "INSERT INTO posting SELECT * FROM kept_posting",
         ],
         {},

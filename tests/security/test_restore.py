@@ -16,7 +16,7 @@ from muniment_server.audit.restore import declare_restore
 from muniment_server.audit.verify import DatabaseBehindAnchors, startup_check
 from muniment_server.bootstrap.embedded import EmbeddedPostgres
 from muniment_server.storage.restoring import count_serving, raise_restore_epoch
-from support.history import Copy, open_keys
+from support.history import Copy, open_keys, written_columns
 from support.postgres import PASSWORD, PostgresDatabase, PostgresServer, reachable_folder
 from support.service import reason, running_service
 
@@ -246,7 +246,8 @@ async def test_a_server_that_runs_while_a_scope_goes_back_notices(
         for table in ("memory", "memory_embedding", "posting", "scope"):
             copy.tamper(f"DELETE FROM {table}")
         for table in ("scope", "memory", "memory_embedding", "posting"):
-            copy.tamper(f"INSERT INTO {table} TABLE old_{table}")
+            columns = written_columns(database, table)
+            copy.tamper(f"INSERT INTO {table} ({columns}) SELECT {columns} FROM old_{table}")
         await caller.write("u1", "On top of the old state")
         await service.sealed()
         assert "does not hold what the key store has seen" in caplog.text

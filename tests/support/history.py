@@ -43,6 +43,16 @@ async def open_keys(folder: Path) -> AsyncIterator[KeyStore]:
         await store.close()
 
 
+def written_columns(database: PostgresDatabase, table: str) -> str:
+    """The columns of a table, with commas, but for those that the database makes of others."""
+    rows = database.rows(
+        "SELECT column_name FROM information_schema.columns WHERE table_schema = 'muniment'"
+        " AND table_name = %s AND is_generated = 'NEVER' ORDER BY ordinal_position",
+        (table,),
+    )
+    return ", ".join(row["column_name"] for row in rows)
+
+
 @dataclass
 class Copy:
     """A database and a key store of a test's own."""
@@ -73,7 +83,10 @@ class Copy:
         self.database.execute("SET session_replication_role = replica")
         for table in self._tables():
             self.database.execute(f"DELETE FROM muniment.{table}")
-            self.database.execute(f"INSERT INTO muniment.{table} TABLE saved.{table}")
+            columns = written_columns(self.database, table)
+            self.database.execute(
+                f"INSERT INTO muniment.{table} ({columns}) SELECT {columns} FROM saved.{table}"
+            )
         self.database.execute("SET session_replication_role = origin")
 
     def _tables(self) -> list[str]:
