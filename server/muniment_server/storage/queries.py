@@ -17,7 +17,8 @@ from typing import Any
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 _MARK = re.compile(r"[ ]*--@(\w+)$")
 _COMMENT = re.compile(r"--[^\n]*")
-_TARGET = re.compile(r"\b(?:FROM|INTO|UPDATE)\s+([a-z_]+)")
+_TARGET = re.compile(r"\b(?:INTO|UPDATE)\s+([a-z_]+)|\b(?:FROM|JOIN)\s+([a-z_]+)\b(?!\s*\()")
+"""A table, and no function that returns rows."""
 _OPERATION = re.compile(r"\b(INSERT|UPDATE|DELETE|SELECT)\b")
 
 
@@ -30,7 +31,7 @@ class Statement:
     text: str
     parameters: tuple[str, ...]
     operation: str
-    collection: str
+    collection: str | None
 
     def arguments(self, values: Mapping[str, Any]) -> list[Any]:
         """Order the named values; a missing one is a programming error (KeyError)."""
@@ -54,7 +55,7 @@ def compile_statement(name: str, source: str) -> Statement:
         text=text,
         parameters=tuple(order),
         operation=written[0] if written else "SELECT",
-        collection=target.group(1) if target else "",
+        collection=(target[1] or target[2]) if target else None,
     )
 
 
