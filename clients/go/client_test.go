@@ -640,3 +640,19 @@ func TestTLSAndMutualTLS(t *testing.T) {
 		t.Error("a certificate without a key was accepted")
 	}
 }
+
+func TestARefusalSaysWhatWasMissing(t *testing.T) {
+	for _, each := range []struct {
+		err  muniment.Error
+		said string
+	}{
+		{muniment.Error{Reason: "PERMISSION_DENIED", Message: "no", Metadata: map[string]string{"permission": "erase"}}, "no (missing: erase)"},
+		{muniment.Error{Reason: "SOURCE_NOT_ALLOWED", Message: "no", Metadata: map[string]string{"source_type": "TOOL"}}, "no (refused: tool)"},
+		{muniment.Error{Reason: "PERMISSION_DENIED", Message: "no"}, "PERMISSION_DENIED: no"},
+	} {
+		each.err.Code = codes.PermissionDenied
+		if got := each.err.Error(); !strings.HasSuffix(got, each.said) {
+			t.Errorf("%q does not end with %q", got, each.said)
+		}
+	}
+}

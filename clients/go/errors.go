@@ -111,10 +111,23 @@ func (e *Error) Error() string {
 	}
 	text.WriteString(": ")
 	text.WriteString(e.Message)
+	text.WriteString(e.refused())
 	for _, each := range e.Violations {
 		fmt.Fprintf(&text, "\n  %s: %s", each.Field, each.Description)
 	}
 	return text.String()
+}
+
+// refused says which of the causes that the message of a refusal names it was.
+func (e *Error) refused() string {
+	permission, source := e.Metadata["permission"], e.Metadata["source_type"]
+	switch {
+	case e.Reason == "PERMISSION_DENIED" && permission != "":
+		return " (missing: " + permission + ")"
+	case e.Reason == "SOURCE_NOT_ALLOWED" && source != "":
+		return " (refused: " + strings.ToLower(source) + ")"
+	}
+	return ""
 }
 
 // Unwrap returns the transport's own error.

@@ -75,7 +75,10 @@ export class MunimentError extends Error {
     const { reason = "", fieldViolations = [] } = failure;
     const name = reason === "" || reason === code ? code : `${code} (${reason})`;
     const lines = fieldViolations.map((each) => `\n  ${each.field}: ${each.description}`);
-    super(`${name}: ${detail}${lines.join("")}`, failure.cause === undefined ? {} : { cause: failure.cause });
+    super(
+      `${name}: ${detail}${refused(reason, failure.metadata ?? {})}${lines.join("")}`,
+      failure.cause === undefined ? {} : { cause: failure.cause },
+    );
     this.name = new.target.name;
     this.code = code;
     this.detail = detail;
@@ -88,6 +91,15 @@ export class MunimentError extends Error {
     this.requestId = failure.requestId ?? "";
     this.local = failure.local ?? false;
   }
+}
+
+/** Which of the causes that the message of a refusal names it was. */
+function refused(reason: string, metadata: Readonly<Record<string, string>>): string {
+  const { permission = "", source_type: source = "" } = metadata;
+  if (reason === "PERMISSION_DENIED" && permission !== "") {
+    return ` (missing: ${permission})`;
+  }
+  return reason === "SOURCE_NOT_ALLOWED" && source !== "" ? ` (refused: ${source.toLowerCase()})` : "";
 }
 
 /** The call was cancelled, by its signal (then that is the `cause`) or on its way. */

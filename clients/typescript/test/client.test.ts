@@ -27,6 +27,7 @@ import {
   ListMemoriesResponseSchema,
   MunimentError,
   NotFoundError,
+  PermissionDeniedError,
   RecallResponseSchema,
   StreamIngestResponseSchema,
   subject,
@@ -471,5 +472,17 @@ test("nothing that is shown holds the credential", async (t) => {
     for (const text of [inspect(each, { depth: 10, showHidden: true }), String(each), JSON.stringify(each)]) {
       assert.ok(!text.includes("5ecret"), text);
     }
+  }
+});
+
+test("a refusal says what was missing", () => {
+  for (const [reason, metadata, said] of [
+    ["PERMISSION_DENIED", { permission: "erase" }, "no (missing: erase)"],
+    ["SOURCE_NOT_ALLOWED", { source_type: "TOOL" }, "no (refused: tool)"],
+    ["PERMISSION_DENIED", {}, "PERMISSION_DENIED: no"],
+  ] as const) {
+    const error = new PermissionDeniedError("PERMISSION_DENIED", "no", { reason, metadata });
+    assert.ok(error.message.endsWith(said), error.message);
+    assert.equal(error.detail, "no");
   }
 });
