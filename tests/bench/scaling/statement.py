@@ -12,6 +12,7 @@ import psycopg
 from pgvector import HalfVector
 
 from bench.scaling.fill import Original
+from muniment_server.application.choosing import most_of_source
 from muniment_server.application.recall_aim import take_aim
 from muniment_server.application.recall_types import LEGS
 from muniment_server.bootstrap import key_store, master_keys
@@ -90,6 +91,8 @@ class RecallStatement:
                 fetch=_FETCH,
                 excluded=[],
                 now=now,
+                limit=10,
+                source_most=most_of_source(10, DEFAULT_SETTINGS.packing.source_share),
             )
         statement = load_statements()[seen.name]
         return Asked(seen.name, statement.arguments({"tenant_id": self._tenant_id, **seen.values}))

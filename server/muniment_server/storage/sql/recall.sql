@@ -53,11 +53,15 @@ scoped AS MATERIALIZED (
                         OR ((m.valid_from IS NULL OR m.valid_from <= %(valid_at)s)
                             AND (m.valid_to IS NULL OR m.valid_to > %(valid_at)s)))))
                AS matching
-    FROM memory m
+    FROM memory m  --@recall
+    -- One by one: whatever the planner believes of the scope's size, it must not look through all of it.
+    FROM drawn d  --@recall_large
+    CROSS JOIN LATERAL (SELECT * FROM memory  --@recall_large
+                        WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s  --@recall_large
+                              AND doc_no = d.doc_no OFFSET 0) m  --@recall_large
     WHERE m.tenant_id = %(tenant_id)s AND m.scope_id = %(scope_id)s
           AND NOT m.memory_id = ANY(%(excluded)s::uuid[])
           AND (%(bound_agent)s::text IS NULL OR m.agent IS NULL OR m.agent = %(bound_agent)s)
-          AND m.doc_no = ANY(ARRAY(SELECT doc_no FROM drawn))  --@recall_large
 ), eligible AS MATERIALIZED (
     SELECT *, kind = 7 AS turn FROM scoped
     WHERE matching AND state = ANY(%(states)s::smallint[]) AND expired IS NOT TRUE
@@ -162,14 +166,15 @@ scoped AS MATERIALIZED (
     -- The sessions that say most of what is asked, by what was drawn of them.  --@recall_large
     SELECT m.origin_session, sum(%(lexical_weight)s::float8 * coalesce(w.said / (SELECT best FROM reach), 0::float8)  --@recall_large
                + %(vector_weight)s::float8 * coalesce(greatest(0::float8, n.relevance), 0::float8)) AS says  --@recall_large
-    FROM memory m  --@recall_large
+    FROM (SELECT doc_no FROM near UNION SELECT doc_no FROM words) d  --@recall_large
+    CROSS JOIN LATERAL (SELECT doc_no, origin_session FROM memory  --@recall_large
+                        WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND doc_no = d.doc_no  --@recall_large
+                              AND kind = 7 AND origin_session IS NOT NULL OFFSET 0) m  --@recall_large
     LEFT JOIN words w ON w.doc_no = m.doc_no  --@recall_large
     LEFT JOIN (SELECT doc_no, (cos(pi() * distance / (SELECT bit_length(signs) FROM wanted)) - %(cosine_low)s::float8)  --@recall_large
                               / (%(cosine_high)s::float8 - %(cosine_low)s::float8) AS relevance  --@recall_large
                FROM near) n ON n.doc_no = m.doc_no  --@recall_large
-    WHERE m.tenant_id = %(tenant_id)s AND m.scope_id = %(scope_id)s AND m.kind = 7 AND m.origin_session IS NOT NULL  --@recall_large
-          AND %(contextual)s::boolean  --@recall_large
-          AND m.doc_no = ANY(ARRAY(SELECT doc_no FROM near UNION SELECT doc_no FROM words))  --@recall_large
+    WHERE %(contextual)s::boolean  --@recall_large
     GROUP BY m.origin_session  --@recall_large
     ORDER BY says DESC, m.origin_session COLLATE "C" LIMIT %(draw_sessions)s  --@recall_large
 ), drawn AS MATERIALIZED (  --@recall_large
