@@ -182,6 +182,17 @@ impl fmt::Display for Error {
             write!(out, " ({})", self.0.reason)?;
         }
         write!(out, ": {}", self.0.message)?;
+        // Which of the causes that the message of a refusal names it was.
+        let detail = |key: &str| self.0.metadata.get(key).map(String::as_str).unwrap_or_default();
+        match self.0.reason.as_str() {
+            "PERMISSION_DENIED" if !detail("permission").is_empty() => {
+                write!(out, " (missing: {})", detail("permission"))?;
+            }
+            "SOURCE_NOT_ALLOWED" if !detail("source_type").is_empty() => {
+                write!(out, " (refused: {})", detail("source_type").to_lowercase())?;
+            }
+            _ => {}
+        }
         for violation in &self.0.violations {
             write!(out, "\n  {}: {}", violation.field, violation.description)?;
         }
@@ -205,5 +216,28 @@ impl fmt::Debug for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.0.source.as_deref().map(|source| source as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Code, Error, Inner};
+
+    #[test]
+    fn a_refusal_says_what_was_missing() {
+        for (reason, key, value, said) in [
+            ("PERMISSION_DENIED", "permission", "erase", "no (missing: erase)"),
+            ("SOURCE_NOT_ALLOWED", "source_type", "TOOL", "no (refused: tool)"),
+            ("PERMISSION_DENIED", "other", "x", "PERMISSION_DENIED: no"),
+        ] {
+            let error = Error::new(Inner {
+                code: Code::PermissionDenied as i32,
+                reason: reason.into(),
+                message: "no".into(),
+                metadata: [(key.to_owned(), value.to_owned())].into(),
+                ..Inner::default()
+            });
+            assert!(error.to_string().ends_with(said), "{error}");
+        }
     }
 }

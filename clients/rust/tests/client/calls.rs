@@ -19,7 +19,7 @@ fn recall() -> RecallRequest {
 
 fn written(token: &str) -> Answer {
     message(&WriteResponse {
-        consistency_token: Some(ConsistencyToken { token: token.into() }),
+        consistency_token: Some(ConsistencyToken { token: token.into(), ..ConsistencyToken::default() }),
         ..WriteResponse::default()
     })
 }
@@ -181,7 +181,7 @@ async fn recalls_see_own_writes() {
         .filter(|call| call.method.ends_with("Recall"))
         .map(|call| call.request::<RecallRequest>().consistency)
         .collect();
-    let token = ConsistencyToken { token: "after-write".into() };
+    let token = ConsistencyToken { token: "after-write".into(), ..ConsistencyToken::default() };
     let fresh = Consistency { requirement: Some(Requirement::AtLeastAsFresh(token)) };
     assert_eq!(sent, [None, Some(fresh), Some(own)]);
 }
@@ -311,7 +311,7 @@ impl Stream for Turns {
 async fn conversations_are_streamed() {
     let peer = Peer::start(|_, _| {
         message(&StreamIngestResponse {
-            consistency_token: Some(ConsistencyToken { token: "ingested".into() }),
+            consistency_token: Some(ConsistencyToken { token: "ingested".into(), ..ConsistencyToken::default() }),
             ..StreamIngestResponse::default()
         })
     })
