@@ -2,6 +2,7 @@ package dev.muniment.client;
 
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 
@@ -94,7 +95,7 @@ public class MunimentException extends RuntimeException {
         if (!details.reason.isEmpty() && !details.reason.equals(code.name())) {
             message.append(" (").append(details.reason).append(')');
         }
-        message.append(": ").append(text);
+        message.append(": ").append(text).append(refused(details));
         for (FieldViolation violation : details.violations) {
             message.append("\n  ").append(violation.field()).append(": ").append(violation.description());
         }
@@ -117,6 +118,19 @@ public class MunimentException extends RuntimeException {
             case UNAUTHENTICATED -> new Unauthenticated(full, details, cause);
             default -> new MunimentException(code, full, details, cause);
         };
+    }
+
+    /** Which of the causes that the message of a refusal names it was. */
+    private static String refused(Details details) {
+        String permission = details.metadata.getOrDefault("permission", "");
+        String source = details.metadata.getOrDefault("source_type", "");
+        if (details.reason.equals("PERMISSION_DENIED") && !permission.isEmpty()) {
+            return " (missing: " + permission + ")";
+        }
+        if (details.reason.equals("SOURCE_NOT_ALLOWED") && !source.isEmpty()) {
+            return " (refused: " + source.toLowerCase(Locale.ROOT) + ")";
+        }
+        return "";
     }
 
     static MunimentException local(String field, String rule, String description) {

@@ -175,6 +175,19 @@ class CallsTest {
     }
 
     @Test
+    void refusalsSayWhatWasMissing() {
+        assertTrue(refusal("PERMISSION_DENIED", Map.of("permission", "erase")).endsWith("no (missing: erase)"));
+        assertTrue(refusal("SOURCE_NOT_ALLOWED", Map.of("source_type", "TOOL")).endsWith("no (refused: tool)"));
+        assertTrue(refusal("PERMISSION_DENIED", Map.of()).endsWith("PERMISSION_DENIED: no"));
+    }
+
+    private static String refusal(String reason, Map<String, String> metadata) {
+        MunimentException.Details details = new MunimentException.Details(
+                reason, "muniment.dev", metadata, List.of(), null, "", "", false);
+        return MunimentException.of(Status.Code.PERMISSION_DENIED, "no", details, null).getMessage();
+    }
+
+    @Test
     void errorsCarryWhatTheServiceSays() {
         try (Peer peer = new Peer((number, call) -> number == 0
                         ? Peer.problem(Status.Code.INVALID_ARGUMENT, "INVALID_REQUEST")
