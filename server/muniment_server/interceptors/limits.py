@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import Counter, deque
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
 from typing import Final
 from uuid import UUID
 
@@ -104,7 +104,8 @@ class LimitStage:
             for method_class, limit in {**DEFAULT_LIMITS, **limits}.items()
         }
         self._patience = patience
-        self._held_by: Counter[tuple[MethodClass, UUID]] = Counter()
+        self._waiting_per_slot = waiting_per_slot
+        self._shares: dict[tuple[MethodClass, UUID], Limiter] = {}
         self._max_request_bytes = max_request_bytes
 
     async def __call__(self, call: Call) -> object:
@@ -115,28 +116,35 @@ class LimitStage:
             raise Unimplemented(call.method)
         method_class = call.rule.method_class
         limiter = self.limiters[method_class]
-        with self._share(method_class, call, limiter.limit):
-            await limiter.acquire(min(self._patience, call.remaining() / 2))
+        patience = min(self._patience, call.remaining() / 2)
+        async with self._share(method_class, call, limiter.limit, patience):
+            await limiter.acquire(patience)
             try:
                 return await call.proceed()
             finally:
                 limiter.release()
 
-    @contextlib.contextmanager
-    def _share(self, method_class: MethodClass, call: Call, limit: int) -> Iterator[None]:
+    @contextlib.asynccontextmanager
+    async def _share(
+        self, method_class: MethodClass, call: Call, limit: int, patience: float
+    ) -> AsyncIterator[None]:
         if method_class not in _SHARED or call.identity is None:
             yield
             return
         holder = (method_class, call.identity.tenant_id)
-        if self._held_by[holder] >= max(1, limit // 2):
-            raise Overloaded("share of the tenant")
-        self._held_by[holder] += 1
+        share = self._shares.get(holder)
+        if share is None:
+            most = max(1, limit // 2)
+            share = self._shares[holder] = Limiter(most, most * self._waiting_per_slot)
         try:
-            yield
+            await share.acquire(patience)
+            try:
+                yield
+            finally:
+                share.release()
         finally:
-            self._held_by[holder] -= 1
-            if not self._held_by[holder]:
-                del self._held_by[holder]
+            if not share.held and not share.waiting:
+                self._shares.pop(holder, None)
 
     async def _sized(self, requests: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         async for raw in requests:
