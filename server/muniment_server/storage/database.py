@@ -229,12 +229,15 @@ class Database:
                         await _queue(connection, line)
                     yield UnitOfWork(connection, tenant_id, self.statements)
                     await _queue(connection, "COMMIT")
-            except psycopg.errors.UniqueViolation as error:
-                raise UniqueConflict(_constraint(error)) from error
-            except psycopg.Error as error:
+            except psycopg.Error as raised:
+                error = _what_failed(raised)
+                if isinstance(error, psycopg.errors.UniqueViolation):
+                    raise UniqueConflict(_constraint(error)) from error
                 if error.sqlstate in _CONTENTION:
                     raise TransactionConflict from error
-                raise
+                if error is raised:
+                    raise
+                raise error from None
             finally:
                 if (
                     not connection.closed
@@ -324,6 +327,18 @@ def _reporting(tell: Callable[[bool], None]) -> type[Connection]:
             return made
 
     return Reporting
+
+
+def _what_failed(error: psycopg.Error) -> psycopg.Error:
+    """The error of the statement that failed, where the driver tells of those behind it.
+
+    Whether what comes after a failure in a pipeline is read together with it or later is a matter of timing,
+    and then that nothing more was done is the error, and the failure only its context.
+    """
+    found: BaseException | None = error
+    while isinstance(found, psycopg.errors.PipelineAborted):
+        found = found.__context__
+    return found if isinstance(found, psycopg.Error) else error
 
 
 async def _queue(connection: Connection, line: str) -> None:

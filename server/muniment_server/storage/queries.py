@@ -17,6 +17,7 @@ from typing import Any
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 _MARK = re.compile(r"[ ]*--@(\w+)$")
 _COMMENT = re.compile(r"--[^\n]*")
+_NAMED = re.compile(r"\b([a-z_]+) AS (?:NOT )?(?:MATERIALIZED )?\(")
 _TARGET = re.compile(r"\b(?:INTO|UPDATE)\s+([a-z_]+)|\b(?:FROM|JOIN)\s+([a-z_]+)\b(?!\s*\()")
 """A table, and no function that returns rows."""
 _OPERATION = re.compile(r"\b(INSERT|UPDATE|DELETE|SELECT)\b")
@@ -48,14 +49,15 @@ def compile_statement(name: str, source: str) -> Statement:
 
     text = _PARAMETER.sub(number, body)
     written = [m for m in _OPERATION.findall(body) if m != "SELECT"]
-    target = _TARGET.search(body)
+    own = set(_NAMED.findall(body))
+    targets = [target[1] or target[2] for target in _TARGET.finditer(body)]
     return Statement(
         name=name,
         source=source,
         text=text,
         parameters=tuple(order),
         operation=written[0] if written else "SELECT",
-        collection=(target[1] or target[2]) if target else None,
+        collection=next((target for target in targets if target not in own), None),
     )
 
 
