@@ -153,7 +153,7 @@ const (
 	ErrorReason_ERROR_REASON_DEADLINE_EXCEEDED ErrorReason = 54
 	// DATA_LOSS. What was asked for is stored, but its seal does not hold: somebody changed the
 	// database behind the service's back. Nothing of it is returned. Metadata: `memory_id`, or
-	// `recall_id` or `erasure_id`.
+	// `recall_id` or `erasure_id`; none where it is a setting, a consent, a conversation or a stored answer.
 	ErrorReason_ERROR_REASON_INTEGRITY_VIOLATION ErrorReason = 60
 	// INTERNAL. A fault of the server, with a fixed text. Detail: `google.rpc.RequestInfo` with the
 	// trace id. No metadata.

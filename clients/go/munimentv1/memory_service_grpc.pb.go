@@ -58,8 +58,8 @@ const (
 // Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
 // same id with the same payload returns the response of the first call and does nothing else; with
 // another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
-// (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
-// UNAVAILABLE or DEADLINE_EXCEEDED.
+// (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat
+// with the same one after UNAVAILABLE or DEADLINE_EXCEEDED.
 //
 // Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
 // client with default settings can receive every one.
@@ -67,7 +67,8 @@ const (
 // Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
 // INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
 // (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
-// SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+// SHUTTING_DOWN), DEADLINE_EXCEEDED, DATA_LOSS (INTEGRITY_VIOLATION: what the call needs was changed behind
+// the service's back), INTERNAL. See ErrorReason. An OK is only returned when the store
 // says so.
 type MemoryServiceClient interface {
 	// Stores statements; all of the request or nothing. Permission: `write`.
@@ -77,8 +78,9 @@ type MemoryServiceClient interface {
 	// held supersedes its holder. Everything else becomes a new memory. A successful write is seen by
 	// every Recall that begins afterwards.
 	//
-	// Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-	// ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+	// Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH,
+	// CONTENT_REFUSED: by the tenant's policy), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED
+	// (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
 	// (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
 	// memories wait for their vectors already, or the server is set up to store none without).
 	Write(ctx context.Context, in *WriteRequest, opts ...grpc.CallOption) (*WriteResponse, error)
@@ -98,8 +100,8 @@ type MemoryServiceClient interface {
 	//
 	// Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
 	// FAILED_PRECONDITION (MEMORY_SUPERSEDED, MEMORY_ERASED, MEMORY_NOT_ACTIVE, SLOT_CONFLICT),
-	// PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-	// ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
+	// PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH, CONTENT_REFUSED),
+	// ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), RESOURCE_EXHAUSTED and UNAVAILABLE as for Write.
 	Supersede(ctx context.Context, in *SupersedeRequest, opts ...grpc.CallOption) (*SupersedeResponse, error)
 	// Erases: content, history, vectors and index entries are removed for good, and tombstones are
 	// left. For a whole subject or space the keys are destroyed too. Permission: `erase`.
@@ -134,13 +136,15 @@ type MemoryServiceClient interface {
 	// that repeating the call does no harm.
 	//
 	// Errors: ALREADY_EXISTS (TURN_CONFLICT: the number was used for another text; REQUEST_ID_PAYLOAD_MISMATCH),
-	// PERMISSION_DENIED (SOURCE_NOT_ALLOWED), UNIMPLEMENTED (an extractor that this server does not have).
+	// PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (CONTENT_REFUSED: by the tenant's policy),
+	// UNIMPLEMENTED (an extractor that this server does not have).
 	Ingest(ctx context.Context, in *IngestRequest, opts ...grpc.CallOption) (*IngestResponse, error)
 	// As Ingest, for a conversation under way: any number of requests of one scope, answered once at the
 	// end. Each request is stored when it arrives; after a broken stream repeat all of it. Permission:
 	// `write`.
 	//
-	// Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope.
+	// Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope,
+	// mode or extractor, or the stream has more than 10,000 turns.
 	StreamIngest(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[StreamIngestRequest, StreamIngestResponse], error)
 	// Says how far an ingest has come. Permission: `write` or `recall`.
 	//
@@ -351,8 +355,8 @@ func (c *memoryServiceClient) Audit(ctx context.Context, in *AuditRequest, opts 
 // Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
 // same id with the same payload returns the response of the first call and does nothing else; with
 // another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
-// (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
-// UNAVAILABLE or DEADLINE_EXCEEDED.
+// (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat
+// with the same one after UNAVAILABLE or DEADLINE_EXCEEDED.
 //
 // Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
 // client with default settings can receive every one.
@@ -360,7 +364,8 @@ func (c *memoryServiceClient) Audit(ctx context.Context, in *AuditRequest, opts 
 // Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
 // INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
 // (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
-// SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+// SHUTTING_DOWN), DEADLINE_EXCEEDED, DATA_LOSS (INTEGRITY_VIOLATION: what the call needs was changed behind
+// the service's back), INTERNAL. See ErrorReason. An OK is only returned when the store
 // says so.
 type MemoryServiceServer interface {
 	// Stores statements; all of the request or nothing. Permission: `write`.
@@ -370,8 +375,9 @@ type MemoryServiceServer interface {
 	// held supersedes its holder. Everything else becomes a new memory. A successful write is seen by
 	// every Recall that begins afterwards.
 	//
-	// Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-	// ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+	// Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH,
+	// CONTENT_REFUSED: by the tenant's policy), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED
+	// (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
 	// (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
 	// memories wait for their vectors already, or the server is set up to store none without).
 	Write(context.Context, *WriteRequest) (*WriteResponse, error)
@@ -391,8 +397,8 @@ type MemoryServiceServer interface {
 	//
 	// Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
 	// FAILED_PRECONDITION (MEMORY_SUPERSEDED, MEMORY_ERASED, MEMORY_NOT_ACTIVE, SLOT_CONFLICT),
-	// PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-	// ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
+	// PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH, CONTENT_REFUSED),
+	// ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), RESOURCE_EXHAUSTED and UNAVAILABLE as for Write.
 	Supersede(context.Context, *SupersedeRequest) (*SupersedeResponse, error)
 	// Erases: content, history, vectors and index entries are removed for good, and tombstones are
 	// left. For a whole subject or space the keys are destroyed too. Permission: `erase`.
@@ -427,13 +433,15 @@ type MemoryServiceServer interface {
 	// that repeating the call does no harm.
 	//
 	// Errors: ALREADY_EXISTS (TURN_CONFLICT: the number was used for another text; REQUEST_ID_PAYLOAD_MISMATCH),
-	// PERMISSION_DENIED (SOURCE_NOT_ALLOWED), UNIMPLEMENTED (an extractor that this server does not have).
+	// PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (CONTENT_REFUSED: by the tenant's policy),
+	// UNIMPLEMENTED (an extractor that this server does not have).
 	Ingest(context.Context, *IngestRequest) (*IngestResponse, error)
 	// As Ingest, for a conversation under way: any number of requests of one scope, answered once at the
 	// end. Each request is stored when it arrives; after a broken stream repeat all of it. Permission:
 	// `write`.
 	//
-	// Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope.
+	// Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope,
+	// mode or extractor, or the stream has more than 10,000 turns.
 	StreamIngest(grpc.ClientStreamingServer[StreamIngestRequest, StreamIngestResponse]) error
 	// Says how far an ingest has come. Permission: `write` or `recall`.
 	//

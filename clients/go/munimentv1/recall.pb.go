@@ -470,8 +470,9 @@ type RankedMemory struct {
 	Packed bool `protobuf:"varint,4,opt,name=packed,proto3" json:"packed,omitempty"`
 	// Why it ranks where it does, one entry for each leg that found it. Filled when `explain` was set.
 	LegScores []*LegScore `protobuf:"bytes,10,rep,name=leg_scores,json=legScores,proto3" json:"leg_scores,omitempty"`
-	// What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-	// length, speaker. Filled when `explain` was set.
+	// What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+	// like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+	// that leaves [0, 1]. Filled when `explain` was set.
 	Factors       []*ScoreFactor `protobuf:"bytes,11,rep,name=factors,proto3" json:"factors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -671,7 +671,8 @@ type PossibleConflict struct {
 	Similarity float64 `protobuf:"fixed64,2,opt,name=similarity,proto3" json:"similarity,omitempty"`
 	// In what the two differ, as far as the server can tell.
 	Differences []Difference `protobuf:"varint,3,rep,packed,name=differences,proto3,enum=muniment.v1.Difference" json:"differences,omitempty"`
-	// How a judge relates them; not set where none is configured. A proposal: nothing was done.
+	// How a judge relates them; not set where none is configured. A proposal: nothing was done, unless the
+	// tenant's setting `review.judge` sends such a statement to a reviewer.
 	Relation Relation `protobuf:"varint,10,opt,name=relation,proto3,enum=muniment.v1.Relation" json:"relation,omitempty"`
 	// How sure the judge is, from 0 to 1; 0 where none judged.
 	Confidence    float64 `protobuf:"fixed64,11,opt,name=confidence,proto3" json:"confidence,omitempty"`

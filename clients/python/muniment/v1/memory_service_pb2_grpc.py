@@ -44,8 +44,8 @@ class MemoryServiceStub(object):
     Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     same id with the same payload returns the response of the first call and does nothing else; with
     another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
-    (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
-    UNAVAILABLE or DEADLINE_EXCEEDED.
+    (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat
+    with the same one after UNAVAILABLE or DEADLINE_EXCEEDED.
 
     Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
     client with default settings can receive every one.
@@ -53,7 +53,8 @@ class MemoryServiceStub(object):
     Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
     INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
     (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
-    SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+    SHUTTING_DOWN), DEADLINE_EXCEEDED, DATA_LOSS (INTEGRITY_VIOLATION: what the call needs was changed behind
+    the service's back), INTERNAL. See ErrorReason. An OK is only returned when the store
     says so.
     """
 
@@ -157,8 +158,8 @@ class MemoryServiceServicer(object):
     Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     same id with the same payload returns the response of the first call and does nothing else; with
     another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
-    (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
-    UNAVAILABLE or DEADLINE_EXCEEDED.
+    (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat
+    with the same one after UNAVAILABLE or DEADLINE_EXCEEDED.
 
     Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
     client with default settings can receive every one.
@@ -166,7 +167,8 @@ class MemoryServiceServicer(object):
     Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
     INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
     (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
-    SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+    SHUTTING_DOWN), DEADLINE_EXCEEDED, DATA_LOSS (INTEGRITY_VIOLATION: what the call needs was changed behind
+    the service's back), INTERNAL. See ErrorReason. An OK is only returned when the store
     says so.
     """
 
@@ -178,8 +180,9 @@ class MemoryServiceServicer(object):
         held supersedes its holder. Everything else becomes a new memory. A successful write is seen by
         every Recall that begins afterwards.
 
-        Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-        ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+        Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH,
+        CONTENT_REFUSED: by the tenant's policy), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED
+        (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
         (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
         memories wait for their vectors already, or the server is set up to store none without).
         """
@@ -209,8 +212,8 @@ class MemoryServiceServicer(object):
 
         Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
         FAILED_PRECONDITION (MEMORY_SUPERSEDED, MEMORY_ERASED, MEMORY_NOT_ACTIVE, SLOT_CONFLICT),
-        PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-        ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
+        PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH, CONTENT_REFUSED),
+        ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), RESOURCE_EXHAUSTED and UNAVAILABLE as for Write.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -275,7 +278,8 @@ class MemoryServiceServicer(object):
         that repeating the call does no harm.
 
         Errors: ALREADY_EXISTS (TURN_CONFLICT: the number was used for another text; REQUEST_ID_PAYLOAD_MISMATCH),
-        PERMISSION_DENIED (SOURCE_NOT_ALLOWED), UNIMPLEMENTED (an extractor that this server does not have).
+        PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (CONTENT_REFUSED: by the tenant's policy),
+        UNIMPLEMENTED (an extractor that this server does not have).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -286,7 +290,8 @@ class MemoryServiceServicer(object):
         end. Each request is stored when it arrives; after a broken stream repeat all of it. Permission:
         `write`.
 
-        Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope.
+        Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope,
+        mode or extractor, or the stream has more than 10,000 turns.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -446,8 +451,8 @@ class MemoryService(object):
     Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     same id with the same payload returns the response of the first call and does nothing else; with
     another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
-    (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
-    UNAVAILABLE or DEADLINE_EXCEEDED.
+    (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat
+    with the same one after UNAVAILABLE or DEADLINE_EXCEEDED.
 
     Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
     client with default settings can receive every one.
@@ -455,7 +460,8 @@ class MemoryService(object):
     Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
     INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
     (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
-    SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+    SHUTTING_DOWN), DEADLINE_EXCEEDED, DATA_LOSS (INTEGRITY_VIOLATION: what the call needs was changed behind
+    the service's back), INTERNAL. See ErrorReason. An OK is only returned when the store
     says so.
     """
 

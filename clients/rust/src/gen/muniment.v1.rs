@@ -1142,7 +1142,7 @@ pub enum ErrorReason {
     DeadlineExceeded = 54,
     /// DATA_LOSS. What was asked for is stored, but its seal does not hold: somebody changed the
     /// database behind the service's back. Nothing of it is returned. Metadata: `memory_id`, or
-    /// `recall_id` or `erasure_id`.
+    /// `recall_id` or `erasure_id`; none where it is a setting, a consent, a conversation or a stored answer.
     IntegrityViolation = 60,
     /// INTERNAL. A fault of the server, with a fixed text. Detail: `google.rpc.RequestInfo` with the
     /// trace id. No metadata.
@@ -1423,7 +1423,8 @@ pub struct PossibleConflict {
     /// In what the two differ, as far as the server can tell.
     #[prost(enumeration = "Difference", repeated, tag = "3")]
     pub differences: ::prost::alloc::vec::Vec<i32>,
-    /// How a judge relates them; not set where none is configured. A proposal: nothing was done.
+    /// How a judge relates them; not set where none is configured. A proposal: nothing was done, unless the
+    /// tenant's setting `review.judge` sends such a statement to a reviewer.
     #[prost(enumeration = "Relation", tag = "10")]
     pub relation: i32,
     /// How sure the judge is, from 0 to 1; 0 where none judged.
@@ -2084,8 +2085,9 @@ pub struct RankedMemory {
     /// Why it ranks where it does, one entry for each leg that found it. Filled when `explain` was set.
     #[prost(message, repeated, tag = "10")]
     pub leg_scores: ::prost::alloc::vec::Vec<LegScore>,
-    /// What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-    /// length, speaker. Filled when `explain` was set.
+    /// What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+    /// like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+    /// that leaves \[0, 1\]. Filled when `explain` was set.
     #[prost(message, repeated, tag = "11")]
     pub factors: ::prost::alloc::vec::Vec<ScoreFactor>,
 }
@@ -4871,8 +4873,8 @@ pub mod memory_service_client {
     /// Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     /// same id with the same payload returns the response of the first call and does nothing else; with
     /// another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
-    /// (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
-    /// UNAVAILABLE or DEADLINE_EXCEEDED.
+    /// (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat
+    /// with the same one after UNAVAILABLE or DEADLINE_EXCEEDED.
     ///
     /// Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
     /// client with default settings can receive every one.
@@ -4880,7 +4882,8 @@ pub mod memory_service_client {
     /// Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
     /// INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
     /// (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
-    /// SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+    /// SHUTTING_DOWN), DEADLINE_EXCEEDED, DATA_LOSS (INTEGRITY_VIOLATION: what the call needs was changed behind
+    /// the service's back), INTERNAL. See ErrorReason. An OK is only returned when the store
     /// says so.
     #[derive(Debug, Clone)]
     pub struct MemoryServiceClient<T> {
@@ -4958,8 +4961,9 @@ pub mod memory_service_client {
         /// held supersedes its holder. Everything else becomes a new memory. A successful write is seen by
         /// every Recall that begins afterwards.
         ///
-        /// Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-        /// ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+        /// Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH,
+        /// CONTENT_REFUSED: by the tenant's policy), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED
+        /// (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
         /// (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
         /// memories wait for their vectors already, or the server is set up to store none without).
         pub async fn write(
@@ -5019,8 +5023,8 @@ pub mod memory_service_client {
         ///
         /// Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
         /// FAILED_PRECONDITION (MEMORY_SUPERSEDED, MEMORY_ERASED, MEMORY_NOT_ACTIVE, SLOT_CONFLICT),
-        /// PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-        /// ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
+        /// PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH, CONTENT_REFUSED),
+        /// ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), RESOURCE_EXHAUSTED and UNAVAILABLE as for Write.
         pub async fn supersede(
             &mut self,
             request: impl tonic::IntoRequest<super::SupersedeRequest>,
@@ -5190,7 +5194,8 @@ pub mod memory_service_client {
         /// that repeating the call does no harm.
         ///
         /// Errors: ALREADY_EXISTS (TURN_CONFLICT: the number was used for another text; REQUEST_ID_PAYLOAD_MISMATCH),
-        /// PERMISSION_DENIED (SOURCE_NOT_ALLOWED), UNIMPLEMENTED (an extractor that this server does not have).
+        /// PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (CONTENT_REFUSED: by the tenant's policy),
+        /// UNIMPLEMENTED (an extractor that this server does not have).
         pub async fn ingest(
             &mut self,
             request: impl tonic::IntoRequest<super::IngestRequest>,
@@ -5216,7 +5221,8 @@ pub mod memory_service_client {
         /// end. Each request is stored when it arrives; after a broken stream repeat all of it. Permission:
         /// `write`.
         ///
-        /// Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope.
+        /// Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope,
+        /// mode or extractor, or the stream has more than 10,000 turns.
         pub async fn stream_ingest(
             &mut self,
             request: impl tonic::IntoStreamingRequest<

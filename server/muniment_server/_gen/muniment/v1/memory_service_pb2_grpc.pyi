@@ -45,8 +45,8 @@ class MemoryServiceStub:
     Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     same id with the same payload returns the response of the first call and does nothing else; with
     another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
-    (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
-    UNAVAILABLE or DEADLINE_EXCEEDED.
+    (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat
+    with the same one after UNAVAILABLE or DEADLINE_EXCEEDED.
 
     Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
     client with default settings can receive every one.
@@ -54,7 +54,8 @@ class MemoryServiceStub:
     Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
     INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
     (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
-    SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+    SHUTTING_DOWN), DEADLINE_EXCEEDED, DATA_LOSS (INTEGRITY_VIOLATION: what the call needs was changed behind
+    the service's back), INTERNAL. See ErrorReason. An OK is only returned when the store
     says so.
     """
 
@@ -70,8 +71,9 @@ class MemoryServiceStub:
     held supersedes its holder. Everything else becomes a new memory. A successful write is seen by
     every Recall that begins afterwards.
 
-    Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-    ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+    Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH,
+    CONTENT_REFUSED: by the tenant's policy), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED
+    (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
     (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
     memories wait for their vectors already, or the server is set up to store none without).
     """
@@ -93,8 +95,8 @@ class MemoryServiceStub:
 
     Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
     FAILED_PRECONDITION (MEMORY_SUPERSEDED, MEMORY_ERASED, MEMORY_NOT_ACTIVE, SLOT_CONFLICT),
-    PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-    ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
+    PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH, CONTENT_REFUSED),
+    ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), RESOURCE_EXHAUSTED and UNAVAILABLE as for Write.
     """
     Erase: _grpc.UnaryUnaryMultiCallable[_memory_service_pb2.EraseRequest, _memory_service_pb2.EraseResponse]
     """Erases: content, history, vectors and index entries are removed for good, and tombstones are
@@ -135,14 +137,16 @@ class MemoryServiceStub:
     that repeating the call does no harm.
 
     Errors: ALREADY_EXISTS (TURN_CONFLICT: the number was used for another text; REQUEST_ID_PAYLOAD_MISMATCH),
-    PERMISSION_DENIED (SOURCE_NOT_ALLOWED), UNIMPLEMENTED (an extractor that this server does not have).
+    PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (CONTENT_REFUSED: by the tenant's policy),
+    UNIMPLEMENTED (an extractor that this server does not have).
     """
     StreamIngest: _grpc.StreamUnaryMultiCallable[_ingest_pb2.StreamIngestRequest, _ingest_pb2.StreamIngestResponse]
     """As Ingest, for a conversation under way: any number of requests of one scope, answered once at the
     end. Each request is stored when it arrives; after a broken stream repeat all of it. Permission:
     `write`.
 
-    Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope.
+    Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope,
+    mode or extractor, or the stream has more than 10,000 turns.
     """
     GetIngest: _grpc.UnaryUnaryMultiCallable[_ingest_pb2.GetIngestRequest, _ingest_pb2.GetIngestResponse]
     """Says how far an ingest has come. Permission: `write` or `recall`.
@@ -194,8 +198,8 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     same id with the same payload returns the response of the first call and does nothing else; with
     another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
-    (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
-    UNAVAILABLE or DEADLINE_EXCEEDED.
+    (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat
+    with the same one after UNAVAILABLE or DEADLINE_EXCEEDED.
 
     Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
     client with default settings can receive every one.
@@ -203,7 +207,8 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
     INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
     (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
-    SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+    SHUTTING_DOWN), DEADLINE_EXCEEDED, DATA_LOSS (INTEGRITY_VIOLATION: what the call needs was changed behind
+    the service's back), INTERNAL. See ErrorReason. An OK is only returned when the store
     says so.
     """
 
@@ -216,8 +221,9 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     held supersedes its holder. Everything else becomes a new memory. A successful write is seen by
     every Recall that begins afterwards.
 
-    Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-    ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+    Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH,
+    CONTENT_REFUSED: by the tenant's policy), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED
+    (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
     (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
     memories wait for their vectors already, or the server is set up to store none without).
     """
@@ -239,8 +245,8 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
 
     Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
     FAILED_PRECONDITION (MEMORY_SUPERSEDED, MEMORY_ERASED, MEMORY_NOT_ACTIVE, SLOT_CONFLICT),
-    PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-    ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
+    PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH, CONTENT_REFUSED),
+    ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), RESOURCE_EXHAUSTED and UNAVAILABLE as for Write.
     """
     Erase: _aio.UnaryUnaryMultiCallable[_memory_service_pb2.EraseRequest, _memory_service_pb2.EraseResponse]  # type: ignore[assignment]
     """Erases: content, history, vectors and index entries are removed for good, and tombstones are
@@ -281,14 +287,16 @@ class MemoryServiceAsyncStub(MemoryServiceStub):
     that repeating the call does no harm.
 
     Errors: ALREADY_EXISTS (TURN_CONFLICT: the number was used for another text; REQUEST_ID_PAYLOAD_MISMATCH),
-    PERMISSION_DENIED (SOURCE_NOT_ALLOWED), UNIMPLEMENTED (an extractor that this server does not have).
+    PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (CONTENT_REFUSED: by the tenant's policy),
+    UNIMPLEMENTED (an extractor that this server does not have).
     """
     StreamIngest: _aio.StreamUnaryMultiCallable[_ingest_pb2.StreamIngestRequest, _ingest_pb2.StreamIngestResponse]  # type: ignore[assignment]
     """As Ingest, for a conversation under way: any number of requests of one scope, answered once at the
     end. Each request is stored when it arrives; after a broken stream repeat all of it. Permission:
     `write`.
 
-    Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope.
+    Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope,
+    mode or extractor, or the stream has more than 10,000 turns.
     """
     GetIngest: _aio.UnaryUnaryMultiCallable[_ingest_pb2.GetIngestRequest, _ingest_pb2.GetIngestResponse]  # type: ignore[assignment]
     """Says how far an ingest has come. Permission: `write` or `recall`.
@@ -339,8 +347,8 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
     Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
     same id with the same payload returns the response of the first call and does nothing else; with
     another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
-    (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
-    UNAVAILABLE or DEADLINE_EXCEEDED.
+    (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat
+    with the same one after UNAVAILABLE or DEADLINE_EXCEEDED.
 
     Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
     client with default settings can receive every one.
@@ -348,7 +356,8 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
     Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
     INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
     (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
-    SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+    SHUTTING_DOWN), DEADLINE_EXCEEDED, DATA_LOSS (INTEGRITY_VIOLATION: what the call needs was changed behind
+    the service's back), INTERNAL. See ErrorReason. An OK is only returned when the store
     says so.
     """
 
@@ -365,8 +374,9 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         held supersedes its holder. Everything else becomes a new memory. A successful write is seen by
         every Recall that begins afterwards.
 
-        Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-        ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+        Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH,
+        CONTENT_REFUSED: by the tenant's policy), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED
+        (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
         (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
         memories wait for their vectors already, or the server is set up to store none without).
         """
@@ -400,8 +410,8 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
 
         Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
         FAILED_PRECONDITION (MEMORY_SUPERSEDED, MEMORY_ERASED, MEMORY_NOT_ACTIVE, SLOT_CONFLICT),
-        PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-        ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
+        PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH, CONTENT_REFUSED),
+        ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), RESOURCE_EXHAUSTED and UNAVAILABLE as for Write.
         """
 
     @_abc_1.abstractmethod
@@ -478,7 +488,8 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         that repeating the call does no harm.
 
         Errors: ALREADY_EXISTS (TURN_CONFLICT: the number was used for another text; REQUEST_ID_PAYLOAD_MISMATCH),
-        PERMISSION_DENIED (SOURCE_NOT_ALLOWED), UNIMPLEMENTED (an extractor that this server does not have).
+        PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (CONTENT_REFUSED: by the tenant's policy),
+        UNIMPLEMENTED (an extractor that this server does not have).
         """
 
     @_abc_1.abstractmethod
@@ -491,7 +502,8 @@ class MemoryServiceServicer(metaclass=_abc_1.ABCMeta):
         end. Each request is stored when it arrives; after a broken stream repeat all of it. Permission:
         `write`.
 
-        Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope.
+        Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope,
+        mode or extractor, or the stream has more than 10,000 turns.
         """
 
     @_abc_1.abstractmethod

@@ -998,8 +998,8 @@ export const AuditResponseSchema: GenMessage<AuditResponse> = /*@__PURE__*/
  * Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
  * same id with the same payload returns the response of the first call and does nothing else; with
  * another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
- * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
- * UNAVAILABLE or DEADLINE_EXCEEDED.
+ * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat
+ * with the same one after UNAVAILABLE or DEADLINE_EXCEEDED.
  *
  * Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
  * client with default settings can receive every one.
@@ -1007,7 +1007,8 @@ export const AuditResponseSchema: GenMessage<AuditResponse> = /*@__PURE__*/
  * Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
  * INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
  * (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
- * SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+ * SHUTTING_DOWN), DEADLINE_EXCEEDED, DATA_LOSS (INTEGRITY_VIOLATION: what the call needs was changed behind
+ * the service's back), INTERNAL. See ErrorReason. An OK is only returned when the store
  * says so.
  *
  * @generated from service muniment.v1.MemoryService
@@ -1021,8 +1022,9 @@ export const MemoryService: GenService<{
    * held supersedes its holder. Everything else becomes a new memory. A successful write is seen by
    * every Recall that begins afterwards.
    *
-   * Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-   * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+   * Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH,
+   * CONTENT_REFUSED: by the tenant's policy), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED
+   * (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
    * (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
    * memories wait for their vectors already, or the server is set up to store none without).
    *
@@ -1058,8 +1060,8 @@ export const MemoryService: GenService<{
    *
    * Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
    * FAILED_PRECONDITION (MEMORY_SUPERSEDED, MEMORY_ERASED, MEMORY_NOT_ACTIVE, SLOT_CONFLICT),
-   * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-   * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
+   * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH, CONTENT_REFUSED),
+   * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), RESOURCE_EXHAUSTED and UNAVAILABLE as for Write.
    *
    * @generated from rpc muniment.v1.MemoryService.Supersede
    */
@@ -1142,7 +1144,8 @@ export const MemoryService: GenService<{
    * that repeating the call does no harm.
    *
    * Errors: ALREADY_EXISTS (TURN_CONFLICT: the number was used for another text; REQUEST_ID_PAYLOAD_MISMATCH),
-   * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), UNIMPLEMENTED (an extractor that this server does not have).
+   * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (CONTENT_REFUSED: by the tenant's policy),
+   * UNIMPLEMENTED (an extractor that this server does not have).
    *
    * @generated from rpc muniment.v1.MemoryService.Ingest
    */
@@ -1156,7 +1159,8 @@ export const MemoryService: GenService<{
    * end. Each request is stored when it arrives; after a broken stream repeat all of it. Permission:
    * `write`.
    *
-   * Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope.
+   * Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope,
+   * mode or extractor, or the stream has more than 10,000 turns.
    *
    * @generated from rpc muniment.v1.MemoryService.StreamIngest
    */

@@ -104,8 +104,9 @@ export type RankedMemory = Message<"muniment.v1.RankedMemory"> & {
   legScores: LegScore[];
 
   /**
-   * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-   * length, speaker. Filled when `explain` was set.
+   * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+   * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+   * that leaves [0, 1]. Filled when `explain` was set.
    *
    * @generated from field: repeated muniment.v1.ScoreFactor factors = 11;
    */

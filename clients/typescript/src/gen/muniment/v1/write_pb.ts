@@ -273,7 +273,8 @@ export type PossibleConflict = Message<"muniment.v1.PossibleConflict"> & {
   differences: Difference[];
 
   /**
-   * How a judge relates them; not set where none is configured. A proposal: nothing was done.
+   * How a judge relates them; not set where none is configured. A proposal: nothing was done, unless the
+   * tenant's setting `review.judge` sends such a statement to a reviewer.
    *
    * @generated from field: muniment.v1.Relation relation = 10;
    */

@@ -365,7 +365,7 @@ public enum ErrorReason
    * <pre>
    * DATA_LOSS. What was asked for is stored, but its seal does not hold: somebody changed the
    * database behind the service's back. Nothing of it is returned. Metadata: `memory_id`, or
-   * `recall_id` or `erasure_id`.
+   * `recall_id` or `erasure_id`; none where it is a setting, a consent, a conversation or a stored answer.
    * </pre>
    *
    * <code>ERROR_REASON_INTEGRITY_VIOLATION = 60;</code>
@@ -741,7 +741,7 @@ public enum ErrorReason
    * <pre>
    * DATA_LOSS. What was asked for is stored, but its seal does not hold: somebody changed the
    * database behind the service's back. Nothing of it is returned. Metadata: `memory_id`, or
-   * `recall_id` or `erasure_id`.
+   * `recall_id` or `erasure_id`; none where it is a setting, a consent, a conversation or a stored answer.
    * </pre>
    *
    * <code>ERROR_REASON_INTEGRITY_VIOLATION = 60;</code>

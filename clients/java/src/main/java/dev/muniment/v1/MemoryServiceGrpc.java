@@ -16,14 +16,15 @@ import static io.grpc.MethodDescriptor.generateFullMethodName;
  * Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
  * same id with the same payload returns the response of the first call and does nothing else; with
  * another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
- * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
- * UNAVAILABLE or DEADLINE_EXCEEDED.
+ * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat
+ * with the same one after UNAVAILABLE or DEADLINE_EXCEEDED.
  * Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
  * client with default settings can receive every one.
  * Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
  * INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
  * (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
- * SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+ * SHUTTING_DOWN), DEADLINE_EXCEEDED, DATA_LOSS (INTEGRITY_VIOLATION: what the call needs was changed behind
+ * the service's back), INTERNAL. See ErrorReason. An OK is only returned when the store
  * says so.
  * </pre>
  */
@@ -579,14 +580,15 @@ public final class MemoryServiceGrpc {
    * Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
    * same id with the same payload returns the response of the first call and does nothing else; with
    * another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
-   * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
-   * UNAVAILABLE or DEADLINE_EXCEEDED.
+   * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat
+   * with the same one after UNAVAILABLE or DEADLINE_EXCEEDED.
    * Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
    * client with default settings can receive every one.
    * Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
    * INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
    * (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
-   * SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+   * SHUTTING_DOWN), DEADLINE_EXCEEDED, DATA_LOSS (INTEGRITY_VIOLATION: what the call needs was changed behind
+   * the service's back), INTERNAL. See ErrorReason. An OK is only returned when the store
    * says so.
    * </pre>
    */
@@ -599,8 +601,9 @@ public final class MemoryServiceGrpc {
      * space) of the same kind, slot and narrowing reinforces the memory that is there. A slot that is
      * held supersedes its holder. Everything else becomes a new memory. A successful write is seen by
      * every Recall that begins afterwards.
-     * Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+     * Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH,
+     * CONTENT_REFUSED: by the tenant's policy), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED
+     * (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
      * (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
      * memories wait for their vectors already, or the server is set up to store none without).
      * </pre>
@@ -633,8 +636,8 @@ public final class MemoryServiceGrpc {
      * keeps its id and its content as history. Permission: `supersede`.
      * Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
      * FAILED_PRECONDITION (MEMORY_SUPERSEDED, MEMORY_ERASED, MEMORY_NOT_ACTIVE, SLOT_CONFLICT),
-     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
+     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH, CONTENT_REFUSED),
+     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), RESOURCE_EXHAUSTED and UNAVAILABLE as for Write.
      * </pre>
      */
     default void supersede(dev.muniment.v1.SupersedeRequest request,
@@ -710,7 +713,8 @@ public final class MemoryServiceGrpc {
      * memories. Permission: `write`. Each turn is taken in once: its session and number are its name, so
      * that repeating the call does no harm.
      * Errors: ALREADY_EXISTS (TURN_CONFLICT: the number was used for another text; REQUEST_ID_PAYLOAD_MISMATCH),
-     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), UNIMPLEMENTED (an extractor that this server does not have).
+     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (CONTENT_REFUSED: by the tenant's policy),
+     * UNIMPLEMENTED (an extractor that this server does not have).
      * </pre>
      */
     default void ingest(dev.muniment.v1.IngestRequest request,
@@ -723,7 +727,8 @@ public final class MemoryServiceGrpc {
      * As Ingest, for a conversation under way: any number of requests of one scope, answered once at the
      * end. Each request is stored when it arrives; after a broken stream repeat all of it. Permission:
      * `write`.
-     * Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope.
+     * Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope,
+     * mode or extractor, or the stream has more than 10,000 turns.
      * </pre>
      */
     default io.grpc.stub.StreamObserver<dev.muniment.v1.StreamIngestRequest> streamIngest(
@@ -808,14 +813,15 @@ public final class MemoryServiceGrpc {
    * Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
    * same id with the same payload returns the response of the first call and does nothing else; with
    * another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
-   * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
-   * UNAVAILABLE or DEADLINE_EXCEEDED.
+   * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat
+   * with the same one after UNAVAILABLE or DEADLINE_EXCEEDED.
    * Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
    * client with default settings can receive every one.
    * Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
    * INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
    * (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
-   * SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+   * SHUTTING_DOWN), DEADLINE_EXCEEDED, DATA_LOSS (INTEGRITY_VIOLATION: what the call needs was changed behind
+   * the service's back), INTERNAL. See ErrorReason. An OK is only returned when the store
    * says so.
    * </pre>
    */
@@ -842,14 +848,15 @@ public final class MemoryServiceGrpc {
    * Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
    * same id with the same payload returns the response of the first call and does nothing else; with
    * another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
-   * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
-   * UNAVAILABLE or DEADLINE_EXCEEDED.
+   * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat
+   * with the same one after UNAVAILABLE or DEADLINE_EXCEEDED.
    * Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
    * client with default settings can receive every one.
    * Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
    * INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
    * (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
-   * SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+   * SHUTTING_DOWN), DEADLINE_EXCEEDED, DATA_LOSS (INTEGRITY_VIOLATION: what the call needs was changed behind
+   * the service's back), INTERNAL. See ErrorReason. An OK is only returned when the store
    * says so.
    * </pre>
    */
@@ -873,8 +880,9 @@ public final class MemoryServiceGrpc {
      * space) of the same kind, slot and narrowing reinforces the memory that is there. A slot that is
      * held supersedes its holder. Everything else becomes a new memory. A successful write is seen by
      * every Recall that begins afterwards.
-     * Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+     * Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH,
+     * CONTENT_REFUSED: by the tenant's policy), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED
+     * (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
      * (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
      * memories wait for their vectors already, or the server is set up to store none without).
      * </pre>
@@ -909,8 +917,8 @@ public final class MemoryServiceGrpc {
      * keeps its id and its content as history. Permission: `supersede`.
      * Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
      * FAILED_PRECONDITION (MEMORY_SUPERSEDED, MEMORY_ERASED, MEMORY_NOT_ACTIVE, SLOT_CONFLICT),
-     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
+     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH, CONTENT_REFUSED),
+     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), RESOURCE_EXHAUSTED and UNAVAILABLE as for Write.
      * </pre>
      */
     public void supersede(dev.muniment.v1.SupersedeRequest request,
@@ -992,7 +1000,8 @@ public final class MemoryServiceGrpc {
      * memories. Permission: `write`. Each turn is taken in once: its session and number are its name, so
      * that repeating the call does no harm.
      * Errors: ALREADY_EXISTS (TURN_CONFLICT: the number was used for another text; REQUEST_ID_PAYLOAD_MISMATCH),
-     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), UNIMPLEMENTED (an extractor that this server does not have).
+     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (CONTENT_REFUSED: by the tenant's policy),
+     * UNIMPLEMENTED (an extractor that this server does not have).
      * </pre>
      */
     public void ingest(dev.muniment.v1.IngestRequest request,
@@ -1006,7 +1015,8 @@ public final class MemoryServiceGrpc {
      * As Ingest, for a conversation under way: any number of requests of one scope, answered once at the
      * end. Each request is stored when it arrives; after a broken stream repeat all of it. Permission:
      * `write`.
-     * Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope.
+     * Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope,
+     * mode or extractor, or the stream has more than 10,000 turns.
      * </pre>
      */
     public io.grpc.stub.StreamObserver<dev.muniment.v1.StreamIngestRequest> streamIngest(
@@ -1097,14 +1107,15 @@ public final class MemoryServiceGrpc {
    * Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
    * same id with the same payload returns the response of the first call and does nothing else; with
    * another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
-   * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
-   * UNAVAILABLE or DEADLINE_EXCEEDED.
+   * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat
+   * with the same one after UNAVAILABLE or DEADLINE_EXCEEDED.
    * Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
    * client with default settings can receive every one.
    * Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
    * INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
    * (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
-   * SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+   * SHUTTING_DOWN), DEADLINE_EXCEEDED, DATA_LOSS (INTEGRITY_VIOLATION: what the call needs was changed behind
+   * the service's back), INTERNAL. See ErrorReason. An OK is only returned when the store
    * says so.
    * </pre>
    */
@@ -1128,8 +1139,9 @@ public final class MemoryServiceGrpc {
      * space) of the same kind, slot and narrowing reinforces the memory that is there. A slot that is
      * held supersedes its holder. Everything else becomes a new memory. A successful write is seen by
      * every Recall that begins afterwards.
-     * Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+     * Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH,
+     * CONTENT_REFUSED: by the tenant's policy), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED
+     * (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
      * (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
      * memories wait for their vectors already, or the server is set up to store none without).
      * </pre>
@@ -1162,8 +1174,8 @@ public final class MemoryServiceGrpc {
      * keeps its id and its content as history. Permission: `supersede`.
      * Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
      * FAILED_PRECONDITION (MEMORY_SUPERSEDED, MEMORY_ERASED, MEMORY_NOT_ACTIVE, SLOT_CONFLICT),
-     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
+     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH, CONTENT_REFUSED),
+     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), RESOURCE_EXHAUSTED and UNAVAILABLE as for Write.
      * </pre>
      */
     public dev.muniment.v1.SupersedeResponse supersede(dev.muniment.v1.SupersedeRequest request) throws io.grpc.StatusException {
@@ -1239,7 +1251,8 @@ public final class MemoryServiceGrpc {
      * memories. Permission: `write`. Each turn is taken in once: its session and number are its name, so
      * that repeating the call does no harm.
      * Errors: ALREADY_EXISTS (TURN_CONFLICT: the number was used for another text; REQUEST_ID_PAYLOAD_MISMATCH),
-     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), UNIMPLEMENTED (an extractor that this server does not have).
+     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (CONTENT_REFUSED: by the tenant's policy),
+     * UNIMPLEMENTED (an extractor that this server does not have).
      * </pre>
      */
     public dev.muniment.v1.IngestResponse ingest(dev.muniment.v1.IngestRequest request) throws io.grpc.StatusException {
@@ -1252,7 +1265,8 @@ public final class MemoryServiceGrpc {
      * As Ingest, for a conversation under way: any number of requests of one scope, answered once at the
      * end. Each request is stored when it arrives; after a broken stream repeat all of it. Permission:
      * `write`.
-     * Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope.
+     * Errors: those of Ingest; INVALID_ARGUMENT (INVALID_REQUEST) when a later request names another scope,
+     * mode or extractor, or the stream has more than 10,000 turns.
      * </pre>
      */
     @io.grpc.ExperimentalApi("https://github.com/grpc/grpc-java/issues/10918")
@@ -1339,14 +1353,15 @@ public final class MemoryServiceGrpc {
    * Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
    * same id with the same payload returns the response of the first call and does nothing else; with
    * another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
-   * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
-   * UNAVAILABLE or DEADLINE_EXCEEDED.
+   * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat
+   * with the same one after UNAVAILABLE or DEADLINE_EXCEEDED.
    * Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
    * client with default settings can receive every one.
    * Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
    * INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
    * (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
-   * SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+   * SHUTTING_DOWN), DEADLINE_EXCEEDED, DATA_LOSS (INTEGRITY_VIOLATION: what the call needs was changed behind
+   * the service's back), INTERNAL. See ErrorReason. An OK is only returned when the store
    * says so.
    * </pre>
    */
@@ -1370,8 +1385,9 @@ public final class MemoryServiceGrpc {
      * space) of the same kind, slot and narrowing reinforces the memory that is there. A slot that is
      * held supersedes its holder. Everything else becomes a new memory. A successful write is seen by
      * every Recall that begins afterwards.
-     * Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+     * Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH,
+     * CONTENT_REFUSED: by the tenant's policy), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED
+     * (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
      * (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
      * memories wait for their vectors already, or the server is set up to store none without).
      * </pre>
@@ -1404,8 +1420,8 @@ public final class MemoryServiceGrpc {
      * keeps its id and its content as history. Permission: `supersede`.
      * Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
      * FAILED_PRECONDITION (MEMORY_SUPERSEDED, MEMORY_ERASED, MEMORY_NOT_ACTIVE, SLOT_CONFLICT),
-     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
+     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH, CONTENT_REFUSED),
+     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), RESOURCE_EXHAUSTED and UNAVAILABLE as for Write.
      * </pre>
      */
     public dev.muniment.v1.SupersedeResponse supersede(dev.muniment.v1.SupersedeRequest request) {
@@ -1481,7 +1497,8 @@ public final class MemoryServiceGrpc {
      * memories. Permission: `write`. Each turn is taken in once: its session and number are its name, so
      * that repeating the call does no harm.
      * Errors: ALREADY_EXISTS (TURN_CONFLICT: the number was used for another text; REQUEST_ID_PAYLOAD_MISMATCH),
-     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), UNIMPLEMENTED (an extractor that this server does not have).
+     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (CONTENT_REFUSED: by the tenant's policy),
+     * UNIMPLEMENTED (an extractor that this server does not have).
      * </pre>
      */
     public dev.muniment.v1.IngestResponse ingest(dev.muniment.v1.IngestRequest request) {
@@ -1566,14 +1583,15 @@ public final class MemoryServiceGrpc {
    * Repeating calls: everything that changes something takes a `request_id`. Within 72 hours the
    * same id with the same payload returns the response of the first call and does nothing else; with
    * another payload, for another method, or from a credential with other rights, it is ALREADY_EXISTS
-   * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat with the same one after
-   * UNAVAILABLE or DEADLINE_EXCEEDED.
+   * (REQUEST_ID_PAYLOAD_MISMATCH). Request ids belong to one tenant. Set one on every such call, and repeat
+   * with the same one after UNAVAILABLE or DEADLINE_EXCEEDED.
    * Limits: requests up to 4 MiB (REQUEST_TOO_LARGE beyond), responses up to 3.5 MiB, so that a gRPC
    * client with default settings can receive every one.
    * Errors of every call besides those named below: UNAUTHENTICATED, PERMISSION_DENIED,
    * INVALID_ARGUMENT (TENANT_METADATA_INVALID, INVALID_REQUEST, REQUEST_TOO_LARGE), RESOURCE_EXHAUSTED
    * (QUOTA_EXCEEDED, OVERLOADED), UNAVAILABLE (DATABASE_UNAVAILABLE, KEY_STORE_UNAVAILABLE,
-   * SHUTTING_DOWN), DEADLINE_EXCEEDED, INTERNAL. See ErrorReason. An OK is only returned when the store
+   * SHUTTING_DOWN), DEADLINE_EXCEEDED, DATA_LOSS (INTEGRITY_VIOLATION: what the call needs was changed behind
+   * the service's back), INTERNAL. See ErrorReason. An OK is only returned when the store
    * says so.
    * </pre>
    */
@@ -1597,8 +1615,9 @@ public final class MemoryServiceGrpc {
      * space) of the same kind, slot and narrowing reinforces the memory that is there. A slot that is
      * held supersedes its holder. Everything else becomes a new memory. A successful write is seen by
      * every Recall that begins afterwards.
-     * Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
+     * Errors: PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH,
+     * CONTENT_REFUSED: by the tenant's policy), ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), ABORTED
+     * (TRANSACTION_CONFLICT), RESOURCE_EXHAUSTED
      * (OVERLOADED: too many texts wait for the embedder), UNAVAILABLE (EMBEDDER_UNAVAILABLE: too many
      * memories wait for their vectors already, or the server is set up to store none without).
      * </pre>
@@ -1633,8 +1652,8 @@ public final class MemoryServiceGrpc {
      * keeps its id and its content as history. Permission: `supersede`.
      * Errors: NOT_FOUND (MEMORY_NOT_FOUND), ABORTED (REVISION_CONFLICT, TRANSACTION_CONFLICT),
      * FAILED_PRECONDITION (MEMORY_SUPERSEDED, MEMORY_ERASED, MEMORY_NOT_ACTIVE, SLOT_CONFLICT),
-     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH),
-     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH).
+     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (EMBEDDING_MODEL_MISMATCH, CONTENT_REFUSED),
+     * ALREADY_EXISTS (REQUEST_ID_PAYLOAD_MISMATCH), RESOURCE_EXHAUSTED and UNAVAILABLE as for Write.
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.muniment.v1.SupersedeResponse> supersede(
@@ -1716,7 +1735,8 @@ public final class MemoryServiceGrpc {
      * memories. Permission: `write`. Each turn is taken in once: its session and number are its name, so
      * that repeating the call does no harm.
      * Errors: ALREADY_EXISTS (TURN_CONFLICT: the number was used for another text; REQUEST_ID_PAYLOAD_MISMATCH),
-     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), UNIMPLEMENTED (an extractor that this server does not have).
+     * PERMISSION_DENIED (SOURCE_NOT_ALLOWED), INVALID_ARGUMENT (CONTENT_REFUSED: by the tenant's policy),
+     * UNIMPLEMENTED (an extractor that this server does not have).
      * </pre>
      */
     public com.google.common.util.concurrent.ListenableFuture<dev.muniment.v1.IngestResponse> ingest(

@@ -196,7 +196,8 @@ private static final long serialVersionUID = 0L;
   private int relation_ = 0;
   /**
    * <pre>
-   * How a judge relates them; not set where none is configured. A proposal: nothing was done.
+   * How a judge relates them; not set where none is configured. A proposal: nothing was done, unless the
+   * tenant's setting `review.judge` sends such a statement to a reviewer.
    * </pre>
    *
    * <code>.muniment.v1.Relation relation = 10 [json_name = "relation"];</code>
@@ -207,7 +208,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How a judge relates them; not set where none is configured. A proposal: nothing was done.
+   * How a judge relates them; not set where none is configured. A proposal: nothing was done, unless the
+   * tenant's setting `review.judge` sends such a statement to a reviewer.
    * </pre>
    *
    * <code>.muniment.v1.Relation relation = 10 [json_name = "relation"];</code>
@@ -984,7 +986,8 @@ private static final long serialVersionUID = 0L;
     private int relation_ = 0;
     /**
      * <pre>
-     * How a judge relates them; not set where none is configured. A proposal: nothing was done.
+     * How a judge relates them; not set where none is configured. A proposal: nothing was done, unless the
+     * tenant's setting `review.judge` sends such a statement to a reviewer.
      * </pre>
      *
      * <code>.muniment.v1.Relation relation = 10 [json_name = "relation"];</code>
@@ -995,7 +998,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How a judge relates them; not set where none is configured. A proposal: nothing was done.
+     * How a judge relates them; not set where none is configured. A proposal: nothing was done, unless the
+     * tenant's setting `review.judge` sends such a statement to a reviewer.
      * </pre>
      *
      * <code>.muniment.v1.Relation relation = 10 [json_name = "relation"];</code>
@@ -1010,7 +1014,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How a judge relates them; not set where none is configured. A proposal: nothing was done.
+     * How a judge relates them; not set where none is configured. A proposal: nothing was done, unless the
+     * tenant's setting `review.judge` sends such a statement to a reviewer.
      * </pre>
      *
      * <code>.muniment.v1.Relation relation = 10 [json_name = "relation"];</code>
@@ -1023,7 +1028,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How a judge relates them; not set where none is configured. A proposal: nothing was done.
+     * How a judge relates them; not set where none is configured. A proposal: nothing was done, unless the
+     * tenant's setting `review.judge` sends such a statement to a reviewer.
      * </pre>
      *
      * <code>.muniment.v1.Relation relation = 10 [json_name = "relation"];</code>
@@ -1039,7 +1045,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * How a judge relates them; not set where none is configured. A proposal: nothing was done.
+     * How a judge relates them; not set where none is configured. A proposal: nothing was done, unless the
+     * tenant's setting `review.judge` sends such a statement to a reviewer.
      * </pre>
      *
      * <code>.muniment.v1.Relation relation = 10 [json_name = "relation"];</code>

@@ -91,7 +91,8 @@ public interface PossibleConflictOrBuilder extends
 
   /**
    * <pre>
-   * How a judge relates them; not set where none is configured. A proposal: nothing was done.
+   * How a judge relates them; not set where none is configured. A proposal: nothing was done, unless the
+   * tenant's setting `review.judge` sends such a statement to a reviewer.
    * </pre>
    *
    * <code>.muniment.v1.Relation relation = 10 [json_name = "relation"];</code>
@@ -100,7 +101,8 @@ public interface PossibleConflictOrBuilder extends
   int getRelationValue();
   /**
    * <pre>
-   * How a judge relates them; not set where none is configured. A proposal: nothing was done.
+   * How a judge relates them; not set where none is configured. A proposal: nothing was done, unless the
+   * tenant's setting `review.judge` sends such a statement to a reviewer.
    * </pre>
    *
    * <code>.muniment.v1.Relation relation = 10 [json_name = "relation"];</code>

@@ -200,8 +200,9 @@ private static final long serialVersionUID = 0L;
   private java.util.List<dev.muniment.v1.ScoreFactor> factors_;
   /**
    * <pre>
-   * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-   * length, speaker. Filled when `explain` was set.
+   * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+   * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+   * that leaves [0, 1]. Filled when `explain` was set.
    * </pre>
    *
    * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -212,8 +213,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-   * length, speaker. Filled when `explain` was set.
+   * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+   * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+   * that leaves [0, 1]. Filled when `explain` was set.
    * </pre>
    *
    * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -225,8 +227,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-   * length, speaker. Filled when `explain` was set.
+   * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+   * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+   * that leaves [0, 1]. Filled when `explain` was set.
    * </pre>
    *
    * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -237,8 +240,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-   * length, speaker. Filled when `explain` was set.
+   * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+   * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+   * that leaves [0, 1]. Filled when `explain` was set.
    * </pre>
    *
    * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -249,8 +253,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-   * length, speaker. Filled when `explain` was set.
+   * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+   * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+   * that leaves [0, 1]. Filled when `explain` was set.
    * </pre>
    *
    * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -1412,8 +1417,9 @@ private static final long serialVersionUID = 0L;
 
     /**
      * <pre>
-     * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-     * length, speaker. Filled when `explain` was set.
+     * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+     * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+     * that leaves [0, 1]. Filled when `explain` was set.
      * </pre>
      *
      * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -1427,8 +1433,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-     * length, speaker. Filled when `explain` was set.
+     * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+     * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+     * that leaves [0, 1]. Filled when `explain` was set.
      * </pre>
      *
      * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -1442,8 +1449,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-     * length, speaker. Filled when `explain` was set.
+     * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+     * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+     * that leaves [0, 1]. Filled when `explain` was set.
      * </pre>
      *
      * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -1457,8 +1465,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-     * length, speaker. Filled when `explain` was set.
+     * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+     * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+     * that leaves [0, 1]. Filled when `explain` was set.
      * </pre>
      *
      * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -1479,8 +1488,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-     * length, speaker. Filled when `explain` was set.
+     * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+     * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+     * that leaves [0, 1]. Filled when `explain` was set.
      * </pre>
      *
      * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -1498,8 +1508,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-     * length, speaker. Filled when `explain` was set.
+     * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+     * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+     * that leaves [0, 1]. Filled when `explain` was set.
      * </pre>
      *
      * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -1519,8 +1530,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-     * length, speaker. Filled when `explain` was set.
+     * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+     * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+     * that leaves [0, 1]. Filled when `explain` was set.
      * </pre>
      *
      * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -1541,8 +1553,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-     * length, speaker. Filled when `explain` was set.
+     * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+     * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+     * that leaves [0, 1]. Filled when `explain` was set.
      * </pre>
      *
      * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -1560,8 +1573,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-     * length, speaker. Filled when `explain` was set.
+     * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+     * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+     * that leaves [0, 1]. Filled when `explain` was set.
      * </pre>
      *
      * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -1579,8 +1593,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-     * length, speaker. Filled when `explain` was set.
+     * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+     * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+     * that leaves [0, 1]. Filled when `explain` was set.
      * </pre>
      *
      * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -1599,8 +1614,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-     * length, speaker. Filled when `explain` was set.
+     * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+     * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+     * that leaves [0, 1]. Filled when `explain` was set.
      * </pre>
      *
      * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -1617,8 +1633,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-     * length, speaker. Filled when `explain` was set.
+     * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+     * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+     * that leaves [0, 1]. Filled when `explain` was set.
      * </pre>
      *
      * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -1635,8 +1652,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-     * length, speaker. Filled when `explain` was set.
+     * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+     * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+     * that leaves [0, 1]. Filled when `explain` was set.
      * </pre>
      *
      * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -1647,8 +1665,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-     * length, speaker. Filled when `explain` was set.
+     * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+     * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+     * that leaves [0, 1]. Filled when `explain` was set.
      * </pre>
      *
      * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -1662,8 +1681,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-     * length, speaker. Filled when `explain` was set.
+     * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+     * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+     * that leaves [0, 1]. Filled when `explain` was set.
      * </pre>
      *
      * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -1678,8 +1698,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-     * length, speaker. Filled when `explain` was set.
+     * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+     * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+     * that leaves [0, 1]. Filled when `explain` was set.
      * </pre>
      *
      * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -1690,8 +1711,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-     * length, speaker. Filled when `explain` was set.
+     * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+     * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+     * that leaves [0, 1]. Filled when `explain` was set.
      * </pre>
      *
      * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -1703,8 +1725,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-     * length, speaker. Filled when `explain` was set.
+     * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+     * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+     * that leaves [0, 1]. Filled when `explain` was set.
      * </pre>
      *
      * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>

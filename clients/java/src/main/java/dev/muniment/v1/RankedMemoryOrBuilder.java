@@ -114,8 +114,9 @@ public interface RankedMemoryOrBuilder extends
 
   /**
    * <pre>
-   * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-   * length, speaker. Filled when `explain` was set.
+   * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+   * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+   * that leaves [0, 1]. Filled when `explain` was set.
    * </pre>
    *
    * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -124,8 +125,9 @@ public interface RankedMemoryOrBuilder extends
       getFactorsList();
   /**
    * <pre>
-   * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-   * length, speaker. Filled when `explain` was set.
+   * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+   * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+   * that leaves [0, 1]. Filled when `explain` was set.
    * </pre>
    *
    * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -133,8 +135,9 @@ public interface RankedMemoryOrBuilder extends
   dev.muniment.v1.ScoreFactor getFactors(int index);
   /**
    * <pre>
-   * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-   * length, speaker. Filled when `explain` was set.
+   * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+   * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+   * that leaves [0, 1]. Filled when `explain` was set.
    * </pre>
    *
    * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -142,8 +145,9 @@ public interface RankedMemoryOrBuilder extends
   int getFactorsCount();
   /**
    * <pre>
-   * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-   * length, speaker. Filled when `explain` was set.
+   * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+   * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+   * that leaves [0, 1]. Filled when `explain` was set.
    * </pre>
    *
    * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
@@ -152,8 +156,9 @@ public interface RankedMemoryOrBuilder extends
       getFactorsOrBuilderList();
   /**
    * <pre>
-   * What else changed the score beside the legs: kind, recency, confidence, trust, source, feedback,
-   * length, speaker. Filled when `explain` was set.
+   * What else changed the score beside the legs: length, answer, question and reply for what a turn looks
+   * like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
+   * that leaves [0, 1]. Filled when `explain` was set.
    * </pre>
    *
    * <code>repeated .muniment.v1.ScoreFactor factors = 11 [json_name = "factors"];</code>
