@@ -8,8 +8,8 @@ confirmed. The writers:
 - an agent: a genuine credential for inferences, which carries on what it read as its own.
 
 The first two get nothing into that context. The third can plant a plausible fact, marked as an agent's
-inference, where an application takes MEDIUM trust too, also under a tag of its choice and of any subject that its
-credential reaches.
+inference, where an application takes MEDIUM trust too, also under a tag of its choice and of any subject
+that its credential reaches.
 """
 
 import unicodedata

@@ -7,10 +7,13 @@ import grpc
 
 from muniment_server._gen.muniment.v1 import (
     audit_pb2,
+    correction_pb2,
     erasure_pb2,
     filter_pb2,
     memory_pb2,
     memory_service_pb2,
+    review_pb2,
+    subject_pb2,
 )
 from support.service import Caller, RunningService, item, request_id, scope
 
@@ -44,6 +47,8 @@ class Tenant:
         self.recall_id = ""
         self.erasure_id = ""
         self.list_token = ""
+        self.write_id = ""
+        self.waiting_id = ""
         self.audit_token = ""
 
     async def call(self, method: str, request: Any) -> Any:
@@ -96,7 +101,9 @@ async def use(tenant: Tenant) -> None:
     await tenant.call(
         "ReportUse",
         memory_service_pb2.ReportUseRequest(
-            recall_id=recalled.recall_id, memory_ids=[one.memory.memory_id for one in recalled.memories[:1]]
+            recall_id=recalled.recall_id,
+            memory_ids=[one.memory.memory_id for one in recalled.memories[:1]],
+            outcome=audit_pb2.USE_OUTCOME_HELPFUL,
         ),
     )
     await tenant.call(
@@ -134,6 +141,63 @@ async def use(tenant: Tenant) -> None:
     await caller.write("spare", tenant.text("four"))
     tenant.heard.note(await caller.erase_subject("spare"))
     await tenant.call("GetErasure", memory_service_pb2.GetErasureRequest(erasure_id=tenant.erasure_id))
+    await correct(tenant)
+    await review(tenant)
+    await move(tenant)
+
+
+async def correct(tenant: Tenant) -> None:
+    """End a memory, put it back, take a write back, and look at what was known before."""
+    caller, write = tenant.caller, request_id()
+    written = await caller.write("more", tenant.text("plays the oboe"), request_id=write)
+    tenant.write_id = write
+    (known,) = written.results
+    named = {"memory_id": known.memory.memory_id}
+    await tenant.call("Retract", correction_pb2.RetractRequest(**named))
+    await tenant.call("Restore", correction_pb2.RestoreRequest(**named))
+    known_at = memory_service_pb2.RecallRequest(
+        scope=scope("more"), query="oboe", min_score=0.0, as_of_time=known.memory.create_time
+    )
+    answer = await tenant.call("Recall", known_at)
+    assert [one.memory.memory_id for one in answer.memories] == [known.memory.memory_id]
+    await tenant.call("UndoWrite", correction_pb2.UndoWriteRequest(write_request_id=write))
+
+
+async def review(tenant: Tenant) -> None:
+    """Decide what waits, and the subject's consent."""
+    hearsay = memory_pb2.Provenance(source_type=memory_pb2.SOURCE_TYPE_THIRD_PARTY)
+    texts = [
+        item(tenant.text(f"is said to {words}"), provenance=hearsay) for words in ("sing", "dance", "ski")
+    ]
+    waiting = [one.memory.memory_id for one in (await tenant.caller.write("more", *texts)).results]
+    listed = await tenant.call("ListReviews", review_pb2.ListReviewsRequest())
+    assert {one.memory.memory_id for one in listed.reviews} == set(waiting)
+    for memory_id, decision in zip(waiting[:2], ("APPROVE", "REJECT"), strict=True):
+        decided = review_pb2.ReviewDecision.Value(f"REVIEW_DECISION_{decision}")
+        await tenant.call(
+            "DecideReview", review_pb2.DecideReviewRequest(memory_id=memory_id, decision=decided)
+        )
+    tenant.waiting_id = waiting[2]
+    consent = {"scope": scope("more"), "level": subject_pb2.CONSENT_LEVEL_ALL}
+    await tenant.call("SetConsent", subject_pb2.SetConsentRequest(**consent))
+    await tenant.call("GetConsent", subject_pb2.GetConsentRequest(scope=scope("more")))
+    await tenant.call("DescribeSubject", subject_pb2.DescribeSubjectRequest(scope=scope("more")))
+
+
+async def move(tenant: Tenant) -> None:
+    """Take the subject's memories out and in again, and the trail out."""
+    caller = tenant.caller
+    exported = caller.subject.ExportMemories(
+        subject_pb2.ExportMemoriesRequest(scope=scope("more")), metadata=caller.metadata, timeout=30
+    )
+    parts = [tenant.heard.note(one) async for one in exported]
+    records = [record for part in parts for record in part.records]
+    assert records
+    await tenant.call(
+        "ImportMemories", subject_pb2.ImportMemoriesRequest(scope=scope("moved"), records=records)
+    )
+    trail = caller.audit.ExportAudit(audit_pb2.ExportAuditRequest(), metadata=caller.metadata, timeout=30)
+    assert [tenant.heard.note(one) async for one in trail]
 
 
 def audit_filter(**fields: Any) -> audit_pb2.AuditFilter:
@@ -161,6 +225,10 @@ async def attack(tenant: Tenant, other: Tenant) -> None:
             memory_service_pb2.ListMemoriesRequest(scope=scope(SUBJECT), page_token=other.list_token),
         ),
         ("Audit", memory_service_pb2.AuditRequest(page_size=2, page_token=other.audit_token)),
+        ("Retract", correction_pb2.RetractRequest(memory_id=foreign)),
+        ("Restore", correction_pb2.RestoreRequest(memory_id=foreign)),
+        ("UndoWrite", correction_pb2.UndoWriteRequest(write_request_id=other.write_id)),
+        ("DecideReview", review_pb2.DecideReviewRequest(memory_id=other.waiting_id, decision=1)),
     ]
     for method, request in attempts:
         succeeded = False
