@@ -74,11 +74,11 @@ async def test_the_model_changes_while_writes_and_recalls_go_on_and_back(databas
                 assert not answer.degraded
 
         busy = [asyncio.create_task(write()), asyncio.create_task(recall())]
-        start_change(database.eye, embedders["second"].model, automatic=True)
+        await asyncio.to_thread(start_change, database.eye, embedders["second"].model, automatic=True)
         await caller.erase_subject("gone")
         await _over(database)
         assert running.service.models.current.model.name == "second"
-        start_change(database.eye, embedders["first"].model, automatic=True)
+        await asyncio.to_thread(start_change, database.eye, embedders["first"].model, automatic=True)
         await _over(database)
         stop.set()
         await asyncio.gather(*busy)
@@ -107,7 +107,7 @@ async def test_a_change_waits_for_its_switch_and_can_be_aborted(database: Postgr
     async with running_service(database, embedder=embedders["first"], load=embedders.__getitem__) as running:
         caller = running.caller("acme")
         await caller.write("u1", *(f"Fact {number}" for number in range(10)))
-        start_change(database.eye, embedders["second"].model, automatic=False)
+        await asyncio.to_thread(start_change, database.eye, embedders["second"].model, automatic=False)
         await until(lambda: _state(database) is ReindexState.FILLED)
         change = newest_change(database.eye)
         assert change is not None
@@ -116,12 +116,12 @@ async def test_a_change_waits_for_its_switch_and_can_be_aborted(database: Postgr
         assert await _vectors(caller) == 11
         stored = Stored(database, "acme")
         assert _models(stored) == {1, 2}
-        abort_change(database.eye)
+        await asyncio.to_thread(abort_change, database.eye)
         await _over(database)
         assert _models(stored) == {1}
-        start_change(database.eye, embedders["second"].model, automatic=False)
+        await asyncio.to_thread(start_change, database.eye, embedders["second"].model, automatic=False)
         await until(lambda: _state(database) is ReindexState.FILLED)
-        release_switch(database.eye)
+        await asyncio.to_thread(release_switch, database.eye)
         await _over(database)
         assert _models(stored) == {2}
         assert await _vectors(caller) == 11
@@ -183,7 +183,9 @@ async def test_a_change_that_cannot_be_recorded_is_not_begun(database: PostgresD
             raise OSError("the key store is gone")
 
         with pytest.raises(OSError, match="gone"):
-            start_change(database.eye, embedders["second"].model, automatic=True, record=no_key_store)
+            await asyncio.to_thread(
+                start_change, database.eye, embedders["second"].model, automatic=True, record=no_key_store
+            )
         assert newest_change(database.eye) is None
         assert not Stored(database, "acme").events(ADMINISTER)
 
@@ -203,7 +205,7 @@ async def test_a_change_goes_on_after_a_process_died_in_the_middle_of_it(
         caller = running.caller("acme")
         await caller.write("u1", *(f"Fact {number}" for number in range(100)))
         embedders["second"].failing_texts = {"Fact 70": RuntimeError("no")}
-        start_change(database.eye, embedders["second"].model, automatic=True)
+        await asyncio.to_thread(start_change, database.eye, embedders["second"].model, automatic=True)
         await until(lambda: len(Stored(database, "acme").rows("memory_embedding")) > 130)
         # As a killed process leaves it: nothing is given back, the lease is still held.
         worker = running.service.reembedder.worker
@@ -238,7 +240,9 @@ async def test_what_was_deleted_is_found_and_made_again(database: PostgresDataba
 
         reports = [one async for one in verify(running.service.maintenance, running.key_store)]
         assert set(reports[0].counts) == {FindingKind.VECTOR_MISSING}
-        start_change(database.eye, running.service.parts.embedder.model, automatic=True)
+        await asyncio.to_thread(
+            start_change, database.eye, running.service.parts.embedder.model, automatic=True
+        )
         await _over(database)
         assert await _vectors(caller) == 2
         await _clean(running)

@@ -1,5 +1,6 @@
 """What waits for vectors: whose turn it is, what counts against a text, and how one given up comes back."""
 
+import asyncio
 from collections.abc import Callable
 from itertools import count
 
@@ -78,7 +79,7 @@ async def test_only_the_text_that_fails_by_itself_is_given_up_and_a_reindex_trie
         await until(lambda: WAITING not in _states(database), 30.0)
         assert _states(database) == [READY, NOT_COVERED, READY]
         embedder.failing_texts = {}
-        start_change(database.eye, embedder.model, automatic=True)
+        await asyncio.to_thread(start_change, database.eye, embedder.model, automatic=True)
         await until(lambda: (change := newest_change(database.eye)) is not None and change.over, 20.0)
         assert _states(database) == [READY] * 3
         found = await caller.recall("u1", "jam", legs=["RETRIEVAL_LEG_VECTOR"], min_score=0.0)
