@@ -27,9 +27,14 @@ from muniment_server._gen.muniment.v1 import (
     audit_pb2_grpc,
     erasure_pb2,
     filter_pb2,
+    ingest_pb2,
     memory_pb2,
     memory_service_pb2,
     memory_service_pb2_grpc,
+    review_pb2,
+    review_pb2_grpc,
+    subject_pb2,
+    subject_pb2_grpc,
     write_pb2,
 )
 from muniment_server.bootstrap import derive_role_secrets
@@ -43,6 +48,13 @@ from support.postgres import reachable_folder
 from support.seals import new_key_store, run_elsewhere, seals_of
 from support.service import item
 
+STUBS = {
+    "GetRecall": audit_pb2_grpc.AuditServiceStub,
+    "ExportAudit": audit_pb2_grpc.AuditServiceStub,
+    "ListReviews": review_pb2_grpc.ReviewServiceStub,
+    "DecideReview": review_pb2_grpc.ReviewServiceStub,
+    "ImportMemories": subject_pb2_grpc.SubjectServiceStub,
+}
 ROOT = Path(__file__).parents[2]
 CONTROL = "quoxmarker"
 
@@ -62,6 +74,11 @@ SENTENCES = {
     "timed out": "zephyrine waits for the drossel train",
     "asked only": "does zephyrine trust the wimborne brothers",
     "asked in vain": "which nostrix does zephyrine take at night",
+    "a turn": "zephyrine told her aunt about the gollbertine",
+    "hearsay": "zephyrine is said to fear the mundrakel",
+    "edited by a reviewer": "zephyrine respects the trubelfink",
+    "imported": "zephyrine brought a schnorrkiste along",
+    "asked of the past": "what of the ombelturm did zephyrine know",
     "attribute value": "vexelhardtian remark about stones",
     "attribute name": "quengelfield",
     "subject": "subject-wilhelmotte@krondorp.example",
@@ -148,10 +165,7 @@ class Installation:
     def call(self, method: str, request: Any, timeout: float = 60.0) -> Any:
         """Call an RPC."""
         metadata = (("authorization", f"Bearer {self.key.text()}"), ("muniment-tenant", "dev"))
-        audit = method in ("GetRecall", "ExportAudit")
-        stub: Any = (audit_pb2_grpc.AuditServiceStub if audit else memory_service_pb2_grpc.MemoryServiceStub)(
-            self.channel
-        )
+        stub: Any = STUBS.get(method, memory_service_pb2_grpc.MemoryServiceStub)(self.channel)
         answer = getattr(stub, method)(request, metadata=metadata, timeout=timeout)
         return list(answer) if method == "ExportAudit" else answer
 
@@ -300,6 +314,31 @@ def _use_everything(made: Installation) -> None:
     call("ListMemories", memory_service_pb2.ListMemoriesRequest(scope=_subject()))
     call("Audit", memory_service_pb2.AuditRequest(filter=audit_pb2.AuditFilter(scope=_subject())))
     call("ExportAudit", audit_pb2.ExportAuditRequest())
+    talk = memory_pb2.Scope(subject=texts["subject"], session="talk")
+    said = ingest_pb2.IngestTurn(number=1, role=ingest_pb2.TURN_ROLE_USER, content=texts["a turn"])
+    for mode in (ingest_pb2.EXTRACTION_MODE_QUEUED, ingest_pb2.EXTRACTION_MODE_SYNC):
+        call("Ingest", ingest_pb2.IngestRequest(scope=talk, turns=[said], mode=mode))
+    hearsay = item(
+        texts["hearsay"], provenance=memory_pb2.Provenance(source_type=memory_pb2.SOURCE_TYPE_THIRD_PARTY)
+    )
+    waiting = call("Write", memory_service_pb2.WriteRequest(scope=_subject(), items=[hearsay])).results[0]
+    call("ListReviews", review_pb2.ListReviewsRequest())
+    call(
+        "DecideReview",
+        review_pb2.DecideReviewRequest(
+            memory_id=waiting.memory.memory_id,
+            decision=review_pb2.REVIEW_DECISION_EDIT,
+            content=texts["edited by a reviewer"],
+        ),
+    )
+    records = [subject_pb2.MemoryRecord(item=item(texts["imported"]))]
+    call("ImportMemories", subject_pb2.ImportMemoriesRequest(scope=_subject(), records=records))
+    call(
+        "Recall",
+        memory_service_pb2.RecallRequest(
+            scope=_subject(), query=texts["asked of the past"], as_of_time=waiting.memory.create_time
+        ),
+    )
     target = erasure_pb2.ErasureTarget(memories=erasure_pb2.MemoriesTarget(memory_ids=[ids["erased by id"]]))
     call("Erase", memory_service_pb2.EraseRequest(target=target, request_id=str(uuid4())))
 
