@@ -437,7 +437,8 @@ type SessionTarget struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The subject or space and the session, which must be set: memories that were written with this
 	// session in their scope or in their provenance are erased. An agent restricts it to memories
-	// narrowed to that agent.
+	// narrowed to that agent. Not for a credential whose agent has a view (PERMISSION_DENIED): all of a
+	// session is more than it shows.
 	Scope         *Scope `protobuf:"bytes,1,opt,name=scope,proto3" json:"scope,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -484,7 +485,8 @@ func (x *SessionTarget) GetScope() *Scope {
 type FilterTarget struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The scope. Without an agent and a session, memories with any narrowing are meant; with them,
-	// only memories narrowed to exactly the agent and session named.
+	// only memories narrowed to exactly the agent and session named. What the view of the credential's
+	// agent hides is not erased.
 	Scope *Scope `protobuf:"bytes,1,opt,name=scope,proto3" json:"scope,omitempty"`
 	// The condition. It must hold at least one condition; to erase everything use a ScopeTarget.
 	// Expired memories are found too.

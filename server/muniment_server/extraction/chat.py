@@ -13,13 +13,13 @@ from typing import Any
 
 import httpx
 
+from muniment_server.outbound import AnswerTooLong, StatusRefused, client, post
 from muniment_server.telemetry.spans import chat_span
 
 from .errors import LlmError, LlmInvalidAnswer, LlmTimeout, LlmUnavailable
 
 _log = logging.getLogger(__name__)
 
-_MOST_BYTES = 512 * 1024
 _CONNECT_SECONDS = 3.0
 _PATH = "chat/completions"
 
@@ -39,17 +39,8 @@ class ChatModel:
 
     def __init__(self, endpoint: Endpoint, *, parallel: int = 4) -> None:
         self.endpoint = endpoint
-        headers = {"accept": "application/json"}
-        if endpoint.key:
-            headers["authorization"] = f"Bearer {endpoint.key}"
-        self._client = httpx.AsyncClient(
-            headers=headers,
-            # A redirect or a proxy of the environment could carry content and key to somebody else.
-            follow_redirects=False,
-            trust_env=False,
-            timeout=httpx.Timeout(endpoint.timeout, connect=min(_CONNECT_SECONDS, endpoint.timeout)),
-            limits=httpx.Limits(max_connections=parallel, max_keepalive_connections=parallel),
-        )
+        connect = min(_CONNECT_SECONDS, endpoint.timeout)
+        self._client = client(endpoint.key, parallel, httpx.Timeout(endpoint.timeout, connect=connect))
         self._room = asyncio.Semaphore(parallel)
 
     async def close(self) -> None:
@@ -88,27 +79,19 @@ class ChatModel:
         with chat_span(self.endpoint.model):
             try:
                 async with asyncio.timeout(seconds), self._room:
-                    return _answer(await self._post(body))
+                    return _answer(await post(self._client, self.endpoint.url, _PATH, body))
             except (TimeoutError, httpx.TimeoutException):
                 error: LlmError = LlmTimeout("no answer in time")
             except (httpx.HTTPError, httpx.InvalidURL) as fault:
                 error = LlmUnavailable(type(fault).__name__)
+            except StatusRefused as fault:
+                error = LlmUnavailable(str(fault))
+            except AnswerTooLong:
+                error = LlmInvalidAnswer("too long")
             except LlmError as fault:
                 error = fault
             _log.warning("the language model failed: %s: %s", type(error).__name__, error)
             raise error from None
-
-    async def _post(self, body: Mapping[str, Any]) -> bytes:
-        url = f"{self.endpoint.url.rstrip('/')}/{_PATH}"
-        async with self._client.stream("POST", url, json=body) as response:
-            if response.status_code != httpx.codes.OK:
-                raise LlmUnavailable(f"HTTP status {response.status_code}")
-            received = bytearray()
-            async for part in response.aiter_bytes():
-                received += part
-                if len(received) > _MOST_BYTES:
-                    raise LlmInvalidAnswer("too long")
-            return bytes(received)
 
 
 def _answer(raw: bytes) -> Any:

@@ -10,16 +10,17 @@ wait for a second one. After failures in a row the endpoint is left alone for a 
 import asyncio
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import exp, isfinite
-from typing import Any, Literal
+from typing import Literal
 
 import httpx
 
+from muniment_server.outbound import AnswerTooLong, StatusRefused, client, post
+
 from .base import RerankFailed, RerankLate, shares
 
-_MOST_BYTES = 512 * 1024
 _PATH = "rerank"
 _PARALLEL = 8
 _FAILURES = 3
@@ -49,16 +50,7 @@ class HttpReranker:
     def __init__(self, endpoint: Endpoint, clock: Callable[[], float] = time.monotonic) -> None:
         self._endpoint = endpoint
         self._clock = clock
-        headers = {"accept": "application/json"}
-        if endpoint.key:
-            headers["authorization"] = f"Bearer {endpoint.key}"
-        self._client = httpx.AsyncClient(
-            headers=headers,
-            # A redirect or a proxy of the environment could carry content and key to somebody else.
-            follow_redirects=False,
-            trust_env=False,
-            limits=httpx.Limits(max_connections=_PARALLEL, max_keepalive_connections=_PARALLEL),
-        )
+        self._client = client(endpoint.key, _PARALLEL)
         self._failures = 0
         self._rests_until = 0.0
 
@@ -82,13 +74,15 @@ class HttpReranker:
             "top_n": len(documents),
         }
         try:
-            # Over the whole answer: an endpoint may send one byte now and then for ever.
             async with asyncio.timeout(patience):
-                scores = _scores(await self._post(body, patience), len(documents), self._endpoint.scale)
+                raw = await post(self._client, self._endpoint.url, _PATH, body)
+            scores = _scores(raw, len(documents), self._endpoint.scale)
         except (TimeoutError, httpx.TimeoutException):
             error: RerankFailed = RerankLate("no answer in time")
         except (httpx.HTTPError, httpx.InvalidURL) as fault:
             error = RerankFailed(type(fault).__name__)
+        except (StatusRefused, AnswerTooLong) as fault:
+            error = RerankFailed(str(fault))
         except RerankFailed as fault:
             error = fault
         else:
@@ -100,18 +94,6 @@ class HttpReranker:
         if self._failures >= _FAILURES:
             self._rests_until = self._clock() + _REST
         raise error from None
-
-    async def _post(self, body: Mapping[str, Any], patience: float) -> bytes:
-        url = f"{self._endpoint.url.rstrip('/')}/{_PATH}"
-        async with self._client.stream("POST", url, json=body, timeout=patience) as response:
-            if response.status_code != httpx.codes.OK:
-                raise RerankFailed(f"HTTP status {response.status_code}")
-            received = bytearray()
-            async for part in response.aiter_bytes():
-                received += part
-                if len(received) > _MOST_BYTES:
-                    raise RerankFailed("an answer that is too long")
-            return bytes(received)
 
 
 def _scores(raw: bytes, count: int, scale: str) -> list[float]:

@@ -664,7 +664,8 @@ pub struct ScopeTarget {
 pub struct SessionTarget {
     /// The subject or space and the session, which must be set: memories that were written with this
     /// session in their scope or in their provenance are erased. An agent restricts it to memories
-    /// narrowed to that agent.
+    /// narrowed to that agent. Not for a credential whose agent has a view (PERMISSION_DENIED): all of a
+    /// session is more than it shows.
     #[prost(message, optional, tag = "1")]
     pub scope: ::core::option::Option<Scope>,
 }
@@ -672,7 +673,8 @@ pub struct SessionTarget {
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct FilterTarget {
     /// The scope. Without an agent and a session, memories with any narrowing are meant; with them,
-    /// only memories narrowed to exactly the agent and session named.
+    /// only memories narrowed to exactly the agent and session named. What the view of the credential's
+    /// agent hides is not erased.
     #[prost(message, optional, tag = "1")]
     pub scope: ::core::option::Option<Scope>,
     /// The condition. It must hold at least one condition; to erase everything use a ScopeTarget.

@@ -74,7 +74,8 @@ export type SessionTarget = Message<"muniment.v1.SessionTarget"> & {
   /**
    * The subject or space and the session, which must be set: memories that were written with this
    * session in their scope or in their provenance are erased. An agent restricts it to memories
-   * narrowed to that agent.
+   * narrowed to that agent. Not for a credential whose agent has a view (PERMISSION_DENIED): all of a
+   * session is more than it shows.
    *
    * @generated from field: muniment.v1.Scope scope = 1;
    */
@@ -96,7 +97,8 @@ export const SessionTargetSchema: GenMessage<SessionTarget> = /*@__PURE__*/
 export type FilterTarget = Message<"muniment.v1.FilterTarget"> & {
   /**
    * The scope. Without an agent and a session, memories with any narrowing are meant; with them,
-   * only memories narrowed to exactly the agent and session named.
+   * only memories narrowed to exactly the agent and session named. What the view of the credential's
+   * agent hides is not erased.
    *
    * @generated from field: muniment.v1.Scope scope = 1;
    */

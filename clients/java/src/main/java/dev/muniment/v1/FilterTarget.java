@@ -53,7 +53,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The scope. Without an agent and a session, memories with any narrowing are meant; with them,
-   * only memories narrowed to exactly the agent and session named.
+   * only memories narrowed to exactly the agent and session named. What the view of the credential's
+   * agent hides is not erased.
    * </pre>
    *
    * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -66,7 +67,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The scope. Without an agent and a session, memories with any narrowing are meant; with them,
-   * only memories narrowed to exactly the agent and session named.
+   * only memories narrowed to exactly the agent and session named. What the view of the credential's
+   * agent hides is not erased.
    * </pre>
    *
    * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -79,7 +81,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The scope. Without an agent and a session, memories with any narrowing are meant; with them,
-   * only memories narrowed to exactly the agent and session named.
+   * only memories narrowed to exactly the agent and session named. What the view of the credential's
+   * agent hides is not erased.
    * </pre>
    *
    * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -493,7 +496,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The scope. Without an agent and a session, memories with any narrowing are meant; with them,
-     * only memories narrowed to exactly the agent and session named.
+     * only memories narrowed to exactly the agent and session named. What the view of the credential's
+     * agent hides is not erased.
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -505,7 +509,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The scope. Without an agent and a session, memories with any narrowing are meant; with them,
-     * only memories narrowed to exactly the agent and session named.
+     * only memories narrowed to exactly the agent and session named. What the view of the credential's
+     * agent hides is not erased.
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -521,7 +526,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The scope. Without an agent and a session, memories with any narrowing are meant; with them,
-     * only memories narrowed to exactly the agent and session named.
+     * only memories narrowed to exactly the agent and session named. What the view of the credential's
+     * agent hides is not erased.
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -542,7 +548,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The scope. Without an agent and a session, memories with any narrowing are meant; with them,
-     * only memories narrowed to exactly the agent and session named.
+     * only memories narrowed to exactly the agent and session named. What the view of the credential's
+     * agent hides is not erased.
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -561,7 +568,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The scope. Without an agent and a session, memories with any narrowing are meant; with them,
-     * only memories narrowed to exactly the agent and session named.
+     * only memories narrowed to exactly the agent and session named. What the view of the credential's
+     * agent hides is not erased.
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -587,7 +595,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The scope. Without an agent and a session, memories with any narrowing are meant; with them,
-     * only memories narrowed to exactly the agent and session named.
+     * only memories narrowed to exactly the agent and session named. What the view of the credential's
+     * agent hides is not erased.
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -605,7 +614,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The scope. Without an agent and a session, memories with any narrowing are meant; with them,
-     * only memories narrowed to exactly the agent and session named.
+     * only memories narrowed to exactly the agent and session named. What the view of the credential's
+     * agent hides is not erased.
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -618,7 +628,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The scope. Without an agent and a session, memories with any narrowing are meant; with them,
-     * only memories narrowed to exactly the agent and session named.
+     * only memories narrowed to exactly the agent and session named. What the view of the credential's
+     * agent hides is not erased.
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -634,7 +645,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The scope. Without an agent and a session, memories with any narrowing are meant; with them,
-     * only memories narrowed to exactly the agent and session named.
+     * only memories narrowed to exactly the agent and session named. What the view of the credential's
+     * agent hides is not erased.
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>

@@ -13,7 +13,8 @@ public interface FilterTargetOrBuilder extends
   /**
    * <pre>
    * The scope. Without an agent and a session, memories with any narrowing are meant; with them,
-   * only memories narrowed to exactly the agent and session named.
+   * only memories narrowed to exactly the agent and session named. What the view of the credential's
+   * agent hides is not erased.
    * </pre>
    *
    * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -23,7 +24,8 @@ public interface FilterTargetOrBuilder extends
   /**
    * <pre>
    * The scope. Without an agent and a session, memories with any narrowing are meant; with them,
-   * only memories narrowed to exactly the agent and session named.
+   * only memories narrowed to exactly the agent and session named. What the view of the credential's
+   * agent hides is not erased.
    * </pre>
    *
    * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -33,7 +35,8 @@ public interface FilterTargetOrBuilder extends
   /**
    * <pre>
    * The scope. Without an agent and a session, memories with any narrowing are meant; with them,
-   * only memories narrowed to exactly the agent and session named.
+   * only memories narrowed to exactly the agent and session named. What the view of the credential's
+   * agent hides is not erased.
    * </pre>
    *
    * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>

@@ -54,7 +54,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * The subject or space and the session, which must be set: memories that were written with this
    * session in their scope or in their provenance are erased. An agent restricts it to memories
-   * narrowed to that agent.
+   * narrowed to that agent. Not for a credential whose agent has a view (PERMISSION_DENIED): all of a
+   * session is more than it shows.
    * </pre>
    *
    * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -68,7 +69,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * The subject or space and the session, which must be set: memories that were written with this
    * session in their scope or in their provenance are erased. An agent restricts it to memories
-   * narrowed to that agent.
+   * narrowed to that agent. Not for a credential whose agent has a view (PERMISSION_DENIED): all of a
+   * session is more than it shows.
    * </pre>
    *
    * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -82,7 +84,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * The subject or space and the session, which must be set: memories that were written with this
    * session in their scope or in their provenance are erased. An agent restricts it to memories
-   * narrowed to that agent.
+   * narrowed to that agent. Not for a credential whose agent has a view (PERMISSION_DENIED): all of a
+   * session is more than it shows.
    * </pre>
    *
    * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -418,7 +421,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The subject or space and the session, which must be set: memories that were written with this
      * session in their scope or in their provenance are erased. An agent restricts it to memories
-     * narrowed to that agent.
+     * narrowed to that agent. Not for a credential whose agent has a view (PERMISSION_DENIED): all of a
+     * session is more than it shows.
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -431,7 +435,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The subject or space and the session, which must be set: memories that were written with this
      * session in their scope or in their provenance are erased. An agent restricts it to memories
-     * narrowed to that agent.
+     * narrowed to that agent. Not for a credential whose agent has a view (PERMISSION_DENIED): all of a
+     * session is more than it shows.
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -448,7 +453,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The subject or space and the session, which must be set: memories that were written with this
      * session in their scope or in their provenance are erased. An agent restricts it to memories
-     * narrowed to that agent.
+     * narrowed to that agent. Not for a credential whose agent has a view (PERMISSION_DENIED): all of a
+     * session is more than it shows.
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -470,7 +476,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The subject or space and the session, which must be set: memories that were written with this
      * session in their scope or in their provenance are erased. An agent restricts it to memories
-     * narrowed to that agent.
+     * narrowed to that agent. Not for a credential whose agent has a view (PERMISSION_DENIED): all of a
+     * session is more than it shows.
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -490,7 +497,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The subject or space and the session, which must be set: memories that were written with this
      * session in their scope or in their provenance are erased. An agent restricts it to memories
-     * narrowed to that agent.
+     * narrowed to that agent. Not for a credential whose agent has a view (PERMISSION_DENIED): all of a
+     * session is more than it shows.
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -517,7 +525,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The subject or space and the session, which must be set: memories that were written with this
      * session in their scope or in their provenance are erased. An agent restricts it to memories
-     * narrowed to that agent.
+     * narrowed to that agent. Not for a credential whose agent has a view (PERMISSION_DENIED): all of a
+     * session is more than it shows.
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -536,7 +545,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The subject or space and the session, which must be set: memories that were written with this
      * session in their scope or in their provenance are erased. An agent restricts it to memories
-     * narrowed to that agent.
+     * narrowed to that agent. Not for a credential whose agent has a view (PERMISSION_DENIED): all of a
+     * session is more than it shows.
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -550,7 +560,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The subject or space and the session, which must be set: memories that were written with this
      * session in their scope or in their provenance are erased. An agent restricts it to memories
-     * narrowed to that agent.
+     * narrowed to that agent. Not for a credential whose agent has a view (PERMISSION_DENIED): all of a
+     * session is more than it shows.
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -567,7 +578,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * The subject or space and the session, which must be set: memories that were written with this
      * session in their scope or in their provenance are erased. An agent restricts it to memories
-     * narrowed to that agent.
+     * narrowed to that agent. Not for a credential whose agent has a view (PERMISSION_DENIED): all of a
+     * session is more than it shows.
      * </pre>
      *
      * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>

@@ -14,7 +14,8 @@ public interface SessionTargetOrBuilder extends
    * <pre>
    * The subject or space and the session, which must be set: memories that were written with this
    * session in their scope or in their provenance are erased. An agent restricts it to memories
-   * narrowed to that agent.
+   * narrowed to that agent. Not for a credential whose agent has a view (PERMISSION_DENIED): all of a
+   * session is more than it shows.
    * </pre>
    *
    * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -25,7 +26,8 @@ public interface SessionTargetOrBuilder extends
    * <pre>
    * The subject or space and the session, which must be set: memories that were written with this
    * session in their scope or in their provenance are erased. An agent restricts it to memories
-   * narrowed to that agent.
+   * narrowed to that agent. Not for a credential whose agent has a view (PERMISSION_DENIED): all of a
+   * session is more than it shows.
    * </pre>
    *
    * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
@@ -36,7 +38,8 @@ public interface SessionTargetOrBuilder extends
    * <pre>
    * The subject or space and the session, which must be set: memories that were written with this
    * session in their scope or in their provenance are erased. An agent restricts it to memories
-   * narrowed to that agent.
+   * narrowed to that agent. Not for a credential whose agent has a view (PERMISSION_DENIED): all of a
+   * session is more than it shows.
    * </pre>
    *
    * <code>.muniment.v1.Scope scope = 1 [json_name = "scope"];</code>
