@@ -8,11 +8,12 @@ with chat_endpoint() as endpoint:
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from support.loopback import served
 
 BEHAVIOURS = (
     "broken_json",
@@ -138,26 +139,8 @@ def _handler(endpoint: ChatEndpoint) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is no error of a test."""
-
-
 @contextmanager
 def chat_endpoint() -> Iterator[ChatEndpoint]:
     """A running server."""
-    server = _Server(("127.0.0.1", 0), BaseHTTPRequestHandler)
-    endpoint = ChatEndpoint(server.server_address[1])
-    server.RequestHandlerClass = _handler(endpoint)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    with served(ChatEndpoint, _handler) as endpoint:
         yield endpoint
-    finally:
-        endpoint.released.set()
-        time.sleep(0)
-        server.shutdown()
-        server.server_close()
-        thread.join()

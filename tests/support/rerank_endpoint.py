@@ -10,8 +10,10 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from support.loopback import served
 
 BAD_ANSWERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "no_results": lambda _: {"data": []},
@@ -140,25 +142,8 @@ def _handler(endpoint: RerankEndpoint) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up is no error of a test."""
-
-
 @contextmanager
 def rerank_endpoint() -> Iterator[RerankEndpoint]:
     """A running endpoint."""
-    server = _Server(("127.0.0.1", 0), BaseHTTPRequestHandler)
-    endpoint = RerankEndpoint(server.server_address[1])
-    server.RequestHandlerClass = _handler(endpoint)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    try:
+    with served(RerankEndpoint, _handler) as endpoint:
         yield endpoint
-    finally:
-        endpoint.released.set()
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
