@@ -11,14 +11,14 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import psycopg
 from pgvector.psycopg import register_vector_async
 from psycopg import AsyncConnection, AsyncRawCursor
 from psycopg.abc import Buffer
-from psycopg.adapt import Loader
+from psycopg.adapt import Loader, Transformer
 from psycopg.pq import Format
 from psycopg.rows import dict_row
 from psycopg.types.json import set_json_loads
@@ -36,6 +36,7 @@ from muniment_server.telemetry.instruments import metrics
 from muniment_server.telemetry.metrics import PoolStats
 from muniment_server.telemetry.spans import sql_span
 
+from .exchange import Answer, Exchange, Kept
 from .queries import Statement, load_statements
 
 Row = dict[str, Any]
@@ -84,11 +85,11 @@ class UnitOfWork:
 
     def __init__(
         self,
-        connection: Connection,
+        exchange: Exchange,
         tenant_id: UUID | None,
         statements: Mapping[str, Statement],
     ) -> None:
-        self._connection = connection
+        self._exchange = exchange
         self._tenant_id = tenant_id
         self._statements = statements
 
@@ -108,16 +109,13 @@ class UnitOfWork:
             collection=statement.collection,
             text=statement.text,
         ):
-            cursor = await self._send(statement, values)
-            return await cursor.fetchall()
+            return await self._exchange.rows(self._send(statement, values))
 
     async def fetch_together(self, *requests: tuple[str, Mapping[str, Any]]) -> list[list[Row]]:
         """Run several named statements, in their order, in one round trip; the rows of each."""
-        cursors = []
-        for name, values in requests:
-            cursors.append(await self._send(self._statements[name], values))
+        answers = [self._send(self._statements[name], values) for name, values in requests]
         results = []
-        for (name, _), cursor in zip(requests, cursors, strict=True):
+        for (name, _), answer in zip(requests, answers, strict=True):
             statement = self._statements[name]
             with sql_span(
                 statement.name,
@@ -125,7 +123,7 @@ class UnitOfWork:
                 collection=statement.collection,
                 text=statement.text,
             ):
-                results.append(await cursor.fetchall())
+                results.append(await self._exchange.rows(answer))
         return results
 
     async def fetch_one(self, name: str, /, **values: Any) -> Row | None:
@@ -135,20 +133,18 @@ class UnitOfWork:
 
     async def send(self, name: str, /, **values: Any) -> None:
         """Queue a named statement without waiting; its error surfaces at the next round trip."""
-        await self._send(self._statements[name], values)
+        self._send(self._statements[name], values)
 
     async def send_many(self, name: str, rows: Sequence[Mapping[str, Any]], /) -> None:
         """Queue a statement once per row of values."""
         statement = self._statements[name]
         for values in rows:
-            await self._send(statement, values)
+            self._send(statement, values)
 
-    async def _send(self, statement: Statement, values: Mapping[str, Any]) -> psycopg.AsyncCursor[Row]:
+    def _send(self, statement: Statement, values: Mapping[str, Any]) -> Answer:
         if self._tenant_id is not None:
             values = {"tenant_id": self._tenant_id, **values}
-        return await self._connection.execute(
-            statement.text.encode(), statement.arguments(values), binary=True, prepare=True
-        )
+        return self._exchange.send(statement, values)
 
 
 class Database:
@@ -223,27 +219,20 @@ class Database:
         for key, value in (settings or {}).items():
             lines.append(f"SET LOCAL {key} = '{value}'")
         async with self._connection(timeout) as connection:
+            exchange = Exchange(connection, _kept(connection))
             try:
-                async with connection.pipeline():
-                    for line in lines:
-                        await _queue(connection, line)
-                    yield UnitOfWork(connection, tenant_id, self.statements)
-                    await _queue(connection, "COMMIT")
-            except psycopg.Error as raised:
-                error = _what_failed(raised)
-                if isinstance(error, psycopg.errors.UniqueViolation):
-                    raise UniqueConflict(_constraint(error)) from error
+                exchange.begin(lines)
+                yield UnitOfWork(exchange, tenant_id, self.statements)
+                await exchange.commit()
+            except psycopg.errors.UniqueViolation as error:
+                raise UniqueConflict(_constraint(error)) from error
+            except psycopg.Error as error:
                 if error.sqlstate in _CONTENTION:
                     raise TransactionConflict from error
-                if error is raised:
-                    raise
-                raise error from None
+                raise
             finally:
-                if (
-                    not connection.closed
-                    and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
-                ):
-                    await _roll_back(connection)
+                if not exchange.over:
+                    await _roll_back(connection, exchange)
 
     @asynccontextmanager
     async def _connection(self, timeout: float | None) -> AsyncIterator[Connection]:
@@ -329,47 +318,34 @@ def _reporting(tell: Callable[[bool], None]) -> type[Connection]:
     return Reporting
 
 
-def _what_failed(error: psycopg.Error) -> psycopg.Error:
-    """The error of the statement that failed, where the driver tells of those behind it.
-
-    Whether what comes after a failure in a pipeline is read together with it or later is a matter of timing,
-    and then that nothing more was done is the error, and the failure only its context.
-    """
-    found: BaseException | None = error
-    while isinstance(found, psycopg.errors.PipelineAborted):
-        found = found.__context__
-    return found if isinstance(found, psycopg.Error) else error
-
-
-async def _queue(connection: Connection, line: str) -> None:
-    """Have a line without values travel with whatever is sent next in the pipeline.
-
-    The driver queues its own BEGIN and COMMIT so. Its public way sends at once and looks for results, which
-    for the lines around a transaction costs more than the lines; without the other it is taken.
-    """
-    queue = getattr(connection, "_exec_command", None)
-    if queue is None:
-        await connection.execute(line.encode(), prepare=False)
-    else:
-        await connection.wait(queue(line.encode()))
-
-
-async def _roll_back(connection: Connection) -> None:
+async def _roll_back(connection: Connection, exchange: Exchange) -> None:
     # A cancelled or failed transaction must not reach the next caller: either it is rolled back
     # here, or the connection is closed and the pool replaces it.
     try:
-        async with asyncio.timeout(2.0):
-            await connection.rollback()
-    except BaseException:
+        await exchange.abandon()
+        if not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            async with asyncio.timeout(2.0):
+                await connection.rollback()
+    except BaseException as error:
         with suppress(Exception):
             await connection.close()
-        raise
+        # Why the transaction failed is told already.
+        if not isinstance(error, psycopg.Error):
+            raise
+
+
+def _kept(connection: Connection) -> Kept:
+    # Every connection of the pool is of the class that `_reporting` makes.
+    kept: Kept = cast("Any", connection).kept
+    return kept
 
 
 async def _configure(connection: Connection) -> None:
     await register_vector_async(connection)
     connection.adapters.register_loader("timestamptz", _Instant)
     set_json_loads(_json, connection)
+    # Only now: what adapts values knows what was registered before it.
+    cast("Any", connection).kept = Kept(Transformer(connection))
 
 
 class _Instant(Loader):
