@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from contract.stored import refused
+from contract.stored import Stored, refused
 from muniment_server._gen.muniment.v1 import memory_pb2, recall_pb2, write_pb2
 from muniment_server.domain.ranking import REPLY
 from support.service import Caller
@@ -86,6 +86,36 @@ async def test_a_reply_counts_by_how_well_the_question_before_it_matches(caller:
     late = replies[4].value if 4 in replies else 0.0
     assert 0 <= 2 * late < replies[2].value <= 1
     assert replies[2].contribution == pytest.approx(REPLY * replies[2].value)
+
+
+async def test_turns_that_live_in_a_session_are_neighbours_there(caller: Caller, stored: Stored) -> None:
+    def said(number: int, speaker: str, content: str) -> write_pb2.WriteItem:
+        item = turn(number, speaker, content)
+        item.ClearField("provenance")
+        return item
+
+    written = await caller.write(
+        "u1",
+        said(1, "Ann", "Which hotel did you book in Lyon?"),
+        said(2, "Ben", "The Continental, two nights."),
+        write_pb2.WriteItem(content="Booking needs a passport.", kind=memory_pb2.MEMORY_KIND_FACT),
+        session="trip",
+    )
+    assert [row["origin_session"] for row in stored.rows("memory", "true ORDER BY doc_no")] == [
+        "trip",
+        "trip",
+        None,
+    ]
+    assert [one.memory.provenance.session for one in written.results] == ["trip", "trip", ""]
+    answer = await caller.recall(
+        "u1",
+        "Which hotel did Ben book?",
+        narrowing={"session": "trip"},
+        legs=[LEXICAL, NEIGHBOUR, ENTITY],
+        explain=True,
+    )
+    found = next(one for one in answer.memories if "Continental" in one.memory.content)
+    assert NEIGHBOUR in legs_of(found)
 
 
 async def test_whoever_is_named_is_the_one_who_speaks(caller: Caller) -> None:

@@ -560,8 +560,9 @@ type Provenance struct {
 	// The caller's pointer to the source: a URL, a document id, a message id. At most 512 characters.
 	// Stored in clear: no personal data.
 	SourceRef string `protobuf:"bytes,2,opt,name=source_ref,json=sourceRef,proto3" json:"source_ref,omitempty"`
-	// The session in which it was said, 1 to 256 characters. Not set: not said. Unlike the session of a
-	// scope it does not hide the memory from other sessions. Erase of a session reaches memories by
+	// The session in which it was said, 1 to 256 characters. Not set: not said; a TURN that is written
+	// into a scope with a session gets that one. Unlike the session of a scope it does not hide the
+	// memory from other sessions. Erase of a session reaches memories by
 	// this field too.
 	Session *string `protobuf:"bytes,3,opt,name=session,proto3,oneof" json:"session,omitempty"`
 	// Output only. The principal that wrote the memory: the id of its credential.

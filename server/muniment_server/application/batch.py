@@ -107,7 +107,7 @@ async def gathered(
     path, extraction: see `gating.screen`. near: whether memories near to them are looked for.
     Raises ContentRefused, SourceNotAllowed, EmbedderUnavailable, Overloaded.
     """
-    provenances = [stamp(context, item, index) for index, item in enumerate(items)]
+    provenances = [stamp(context, item, index, scope.session) for index, item in enumerate(items)]
     tenant_key = await services.keys.tenant(context.tenant_id)
     settings = await services.settings.of(context.tenant_id)
     scope_id = tenant_key.scope_id(int(scope.kind), scope.label)

@@ -9,7 +9,7 @@ from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.domain.errors import FieldViolation, InvalidRequest, SourceNotAllowed
 from muniment_server.domain.gates.screening import Screened
 from muniment_server.domain.ids import new_id
-from muniment_server.domain.model import DEFAULT_TRUST, NewMemory, Provenance, SourceType
+from muniment_server.domain.model import DEFAULT_TRUST, MemoryKind, NewMemory, Provenance, SourceType
 from muniment_server.domain.statement import check_text, normalise_statement, statement_form
 from muniment_server.domain.write_plan import PreparedItem
 from muniment_server.identity.principal import CallContext
@@ -47,9 +47,11 @@ def check_items(items: Sequence[NewMemory], path: str = "items[{}]") -> None:
         raise InvalidRequest(violations)
 
 
-def stamp(context: CallContext, item: NewMemory, index: int) -> Provenance:
+def stamp(context: CallContext, item: NewMemory, index: int, session: str | None = None) -> Provenance:
     """The provenance of an item: what the credential allows, lowered by what the item claims.
 
+    session: that of the scope. A turn that lives in one and names no other was said in it; it has its
+    neighbours there.
     Raises SourceNotAllowed. An item that names no source gets the weakest one of the credential.
     """
     principal = context.principal
@@ -66,7 +68,7 @@ def stamp(context: CallContext, item: NewMemory, index: int) -> Provenance:
         source_type=source,
         trust=trust,
         confidence=claimed.confidence,
-        session=claimed.session,
+        session=claimed.session or (session if item.kind is MemoryKind.TURN else None),
         source_ref=claimed.source_ref,
         author=str(principal.credential_id),
         author_agent=principal.agent,

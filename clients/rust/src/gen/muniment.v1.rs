@@ -47,8 +47,9 @@ pub struct Provenance {
     /// Stored in clear: no personal data.
     #[prost(string, tag = "2")]
     pub source_ref: ::prost::alloc::string::String,
-    /// The session in which it was said, 1 to 256 characters. Not set: not said. Unlike the session of a
-    /// scope it does not hide the memory from other sessions. Erase of a session reaches memories by
+    /// The session in which it was said, 1 to 256 characters. Not set: not said; a TURN that is written
+    /// into a scope with a session gets that one. Unlike the session of a scope it does not hide the
+    /// memory from other sessions. Erase of a session reaches memories by
     /// this field too.
     #[prost(string, optional, tag = "3")]
     pub session: ::core::option::Option<::prost::alloc::string::String>,

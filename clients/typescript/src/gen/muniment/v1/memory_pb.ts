@@ -116,8 +116,9 @@ export type Provenance = Message<"muniment.v1.Provenance"> & {
   sourceRef: string;
 
   /**
-   * The session in which it was said, 1 to 256 characters. Not set: not said. Unlike the session of a
-   * scope it does not hide the memory from other sessions. Erase of a session reaches memories by
+   * The session in which it was said, 1 to 256 characters. Not set: not said; a TURN that is written
+   * into a scope with a session gets that one. Unlike the session of a scope it does not hide the
+   * memory from other sessions. Erase of a session reaches memories by
    * this field too.
    *
    * @generated from field: optional string session = 3;

@@ -134,8 +134,9 @@ private static final long serialVersionUID = 0L;
   private volatile java.lang.Object session_ = "";
   /**
    * <pre>
-   * The session in which it was said, 1 to 256 characters. Not set: not said. Unlike the session of a
-   * scope it does not hide the memory from other sessions. Erase of a session reaches memories by
+   * The session in which it was said, 1 to 256 characters. Not set: not said; a TURN that is written
+   * into a scope with a session gets that one. Unlike the session of a scope it does not hide the
+   * memory from other sessions. Erase of a session reaches memories by
    * this field too.
    * </pre>
    *
@@ -148,8 +149,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The session in which it was said, 1 to 256 characters. Not set: not said. Unlike the session of a
-   * scope it does not hide the memory from other sessions. Erase of a session reaches memories by
+   * The session in which it was said, 1 to 256 characters. Not set: not said; a TURN that is written
+   * into a scope with a session gets that one. Unlike the session of a scope it does not hide the
+   * memory from other sessions. Erase of a session reaches memories by
    * this field too.
    * </pre>
    *
@@ -171,8 +173,9 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The session in which it was said, 1 to 256 characters. Not set: not said. Unlike the session of a
-   * scope it does not hide the memory from other sessions. Erase of a session reaches memories by
+   * The session in which it was said, 1 to 256 characters. Not set: not said; a TURN that is written
+   * into a scope with a session gets that one. Unlike the session of a scope it does not hide the
+   * memory from other sessions. Erase of a session reaches memories by
    * this field too.
    * </pre>
    *
@@ -967,8 +970,9 @@ private static final long serialVersionUID = 0L;
     private java.lang.Object session_ = "";
     /**
      * <pre>
-     * The session in which it was said, 1 to 256 characters. Not set: not said. Unlike the session of a
-     * scope it does not hide the memory from other sessions. Erase of a session reaches memories by
+     * The session in which it was said, 1 to 256 characters. Not set: not said; a TURN that is written
+     * into a scope with a session gets that one. Unlike the session of a scope it does not hide the
+     * memory from other sessions. Erase of a session reaches memories by
      * this field too.
      * </pre>
      *
@@ -980,8 +984,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session in which it was said, 1 to 256 characters. Not set: not said. Unlike the session of a
-     * scope it does not hide the memory from other sessions. Erase of a session reaches memories by
+     * The session in which it was said, 1 to 256 characters. Not set: not said; a TURN that is written
+     * into a scope with a session gets that one. Unlike the session of a scope it does not hide the
+     * memory from other sessions. Erase of a session reaches memories by
      * this field too.
      * </pre>
      *
@@ -1002,8 +1007,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session in which it was said, 1 to 256 characters. Not set: not said. Unlike the session of a
-     * scope it does not hide the memory from other sessions. Erase of a session reaches memories by
+     * The session in which it was said, 1 to 256 characters. Not set: not said; a TURN that is written
+     * into a scope with a session gets that one. Unlike the session of a scope it does not hide the
+     * memory from other sessions. Erase of a session reaches memories by
      * this field too.
      * </pre>
      *
@@ -1025,8 +1031,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session in which it was said, 1 to 256 characters. Not set: not said. Unlike the session of a
-     * scope it does not hide the memory from other sessions. Erase of a session reaches memories by
+     * The session in which it was said, 1 to 256 characters. Not set: not said; a TURN that is written
+     * into a scope with a session gets that one. Unlike the session of a scope it does not hide the
+     * memory from other sessions. Erase of a session reaches memories by
      * this field too.
      * </pre>
      *
@@ -1044,8 +1051,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session in which it was said, 1 to 256 characters. Not set: not said. Unlike the session of a
-     * scope it does not hide the memory from other sessions. Erase of a session reaches memories by
+     * The session in which it was said, 1 to 256 characters. Not set: not said; a TURN that is written
+     * into a scope with a session gets that one. Unlike the session of a scope it does not hide the
+     * memory from other sessions. Erase of a session reaches memories by
      * this field too.
      * </pre>
      *
@@ -1060,8 +1068,9 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The session in which it was said, 1 to 256 characters. Not set: not said. Unlike the session of a
-     * scope it does not hide the memory from other sessions. Erase of a session reaches memories by
+     * The session in which it was said, 1 to 256 characters. Not set: not said; a TURN that is written
+     * into a scope with a session gets that one. Unlike the session of a scope it does not hide the
+     * memory from other sessions. Erase of a session reaches memories by
      * this field too.
      * </pre>
      *

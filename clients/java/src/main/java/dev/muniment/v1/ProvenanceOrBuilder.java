@@ -53,8 +53,9 @@ public interface ProvenanceOrBuilder extends
 
   /**
    * <pre>
-   * The session in which it was said, 1 to 256 characters. Not set: not said. Unlike the session of a
-   * scope it does not hide the memory from other sessions. Erase of a session reaches memories by
+   * The session in which it was said, 1 to 256 characters. Not set: not said; a TURN that is written
+   * into a scope with a session gets that one. Unlike the session of a scope it does not hide the
+   * memory from other sessions. Erase of a session reaches memories by
    * this field too.
    * </pre>
    *
@@ -64,8 +65,9 @@ public interface ProvenanceOrBuilder extends
   boolean hasSession();
   /**
    * <pre>
-   * The session in which it was said, 1 to 256 characters. Not set: not said. Unlike the session of a
-   * scope it does not hide the memory from other sessions. Erase of a session reaches memories by
+   * The session in which it was said, 1 to 256 characters. Not set: not said; a TURN that is written
+   * into a scope with a session gets that one. Unlike the session of a scope it does not hide the
+   * memory from other sessions. Erase of a session reaches memories by
    * this field too.
    * </pre>
    *
@@ -75,8 +77,9 @@ public interface ProvenanceOrBuilder extends
   java.lang.String getSession();
   /**
    * <pre>
-   * The session in which it was said, 1 to 256 characters. Not set: not said. Unlike the session of a
-   * scope it does not hide the memory from other sessions. Erase of a session reaches memories by
+   * The session in which it was said, 1 to 256 characters. Not set: not said; a TURN that is written
+   * into a scope with a session gets that one. Unlike the session of a scope it does not hide the
+   * memory from other sessions. Erase of a session reaches memories by
    * this field too.
    * </pre>
    *
