@@ -92,7 +92,7 @@ async def test_every_leg_that_was_asked_for_tells_what_it_gave(caller: Caller, r
         assert names.LEG_SCORE_MAX not in told[leg][1]
     assert told["vector"][1][names.LEG_RESULTS] == 3
     assert _recall_span(recorded).attributes[names.RECALL_CANDIDATES] == 3
-    assert [span.name for span in recorded.spans()].count("recall") == 1
+    assert [span.name for span in recorded.spans()].count("recall_turns") == 1
     (find,) = recorded.metrics()["muniment.recall.stage.duration"]
     assert (find.attributes["muniment.recall.stage"], find.count) == ("find", 1)
     recorded.clear()

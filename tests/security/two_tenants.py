@@ -12,6 +12,7 @@ from muniment_server._gen.muniment.v1 import (
     filter_pb2,
     memory_pb2,
     memory_service_pb2,
+    recall_pb2,
     review_pb2,
     subject_pb2,
 )
@@ -90,6 +91,7 @@ async def use(tenant: Tenant) -> None:
     recalled = tenant.heard.note(await caller.recall(SUBJECT, "green tea Lyon Porto", min_score=0.0))
     assert {one.memory.memory_id for one in recalled.memories} <= set(tenant.live)
     tenant.recall_id = recalled.recall_id
+    tenant.heard.note(await caller.recall(SUBJECT, "green tea", fusion=recall_pb2.FUSION_RRF))
     tenant.heard.note(
         await caller.recall(
             SUBJECT,

@@ -36,7 +36,7 @@ ALL = 10**9
 SIZE = 1_500
 DRAW = Draw(near=300, near_each=1, words=60, sessions=40)
 REFUSING = compile_statement("recall", "SELECT 1 / 0 AS total WHERE %(tenant_id)s::uuid IS NOT NULL")
-"""In the place of the exact statement: whoever runs it fails."""
+"""In the place of the exact statements: whoever runs one fails."""
 
 
 @dataclass
@@ -249,13 +249,14 @@ class Store:
         self.runner = asyncio.Runner()
         self.pool = database.app(max_size=2)
         self.run(self.pool.open())
-        self.exact = self.pool.statements["recall"]
+        self.exact = {name: self.pool.statements[name] for name in ("recall", "recall_turns", "recall_facts")}
 
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         return self.runner.run(coroutine)
 
     def refuse_exact(self, refuse: bool) -> None:
-        self.pool.statements["recall"] = REFUSING if refuse else self.exact
+        for name, statement in self.exact.items():
+            self.pool.statements[name] = REFUSING if refuse else statement
 
 
 @pytest.fixture
@@ -362,8 +363,11 @@ def test_without_its_tenant_predicates_the_statement_draws_nothing_foreign(store
     assert not {memory_id for memory_id, _ in after} & set(theirs.ids)
 
 
-def test_a_line_marked_with_a_name_belongs_to_that_statement_alone() -> None:
-    text = "SELECT 1\nFROM a  --@one\nFROM b  --@two\n-- why\nWHERE true"
+def test_a_line_with_marks_belongs_to_the_statements_that_have_all_of_them() -> None:
+    text = (
+        "--@ one: first\n--@ two: second third\n"
+        "SELECT 1\nFROM a  --@first\nFROM b  --@second third\nFROM c  --@first second\n-- why\nWHERE true"
+    )
     assert split_statements("one", text) == {
         "one": "SELECT 1\nFROM a\n-- why\nWHERE true",
         "two": "SELECT 1\nFROM b\n-- why\nWHERE true",

@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from statistics import mean
 from typing import Any
@@ -112,6 +112,7 @@ drafts = st.builds(
     asks=st.booleans(),
     reports=st.just(()) | st.lists(st.tuples(*[st.integers(0, 2)] * 3), max_size=3).map(tuple),
 )
+facts = drafts.map(lambda draft: replace(draft, kind=MemoryKind(draft.kind % 3 + 1)))
 conditions = st.one_of(
     st.builds(
         lambda key, values, operator: PropertyCondition(key, operator, tuple(values)),
@@ -501,7 +502,7 @@ def test_recall_agrees_with_plain_python(module_database: PostgresDatabase) -> N
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
-    @given(memories=st.lists(drafts, max_size=14), query=wanted())
+    @given(memories=st.lists(drafts, max_size=14) | st.lists(facts, max_size=14), query=wanted())
     def agrees(memories: list[Draft], query: Wanted) -> None:
         rows = runner.run(answer(memories, query))
         expected, counts = oracle(memories, query)
@@ -523,10 +524,19 @@ def test_recall_agrees_with_plain_python(module_database: PostgresDatabase) -> N
             assert rows.relevant == (len(expected) if got else 0)
 
     async def answer(memories: list[Draft], query: Wanted) -> RecallRows:
-        return await ask(pool, tenant_id, await store(pool, tenant_id, memories), query)
+        scope = await store(pool, tenant_id, memories)
+        turns = any(draft.kind is MemoryKind.TURN for draft in memories)
+        rows = await ask(pool, tenant_id, scope, query)
+        for name in ("recall", "recall_turns") if turns else ("recall", "recall_turns", "recall_facts"):
+            # Every form of the statement gives the same, each number with it.
+            pool.statements |= dict.fromkeys(("recall_turns", "recall_facts"), statements[name])
+            assert await ask(pool, tenant_id, scope, query) == rows
+        pool.statements |= statements
+        return rows
 
     with asyncio.Runner() as runner:
         pool = module_database.app(max_size=2)
+        statements = dict(pool.statements)
         runner.run(pool.open())
         try:
             agrees()

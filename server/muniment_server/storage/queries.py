@@ -3,8 +3,9 @@
 Statements use `%(name)s` for parameters and are compiled once to the server's own `$1` form, so that
 no text is parsed again per call. The name goes into the span and into the metrics.
 
-A file may hold several statements that are the same but for some lines: a line that ends with `--@name`
-belongs to the statement of that name alone, all others to every one of them.
+A file may hold several statements that are the same but for some lines. A line `--@ name: feature feature`
+declares one of them with its features; a line that ends with `--@feature`, or with several, belongs to those
+that have all of these, and a line without to every one of them.
 """
 
 import re
@@ -15,7 +16,8 @@ from importlib import resources
 from typing import Any
 
 _PARAMETER = re.compile(r"%\((\w+)\)s")
-_MARK = re.compile(r"[ ]*--@(\w+)$")
+_DECLARED = re.compile(r"--@ (\w+):((?: \w+)+)$")
+_MARK = re.compile(r"[ ]*--@(\w+(?: \w+)*)$")
 _COMMENT = re.compile(r"--[^\n]*")
 _NAMED = re.compile(r"\b([a-z_]+) AS (?:NOT )?(?:MATERIALIZED )?\(")
 _TARGET = re.compile(r"\b(?:INTO|UPDATE)\s+([a-z_]+)|\b(?:FROM|JOIN)\s+([a-z_]+)\b(?!\s*\()")
@@ -63,15 +65,18 @@ def compile_statement(name: str, source: str) -> Statement:
 
 def split_statements(name: str, text: str) -> dict[str, str]:
     """The statements of the file `name`, each with its own lines; most files hold one."""
-    lines = [(line, _MARK.search(line)) for line in text.splitlines()]
-    names = {name} | {mark[1] for _, mark in lines if mark}
+    features: dict[str, set[str]] = {}
+    lines: list[tuple[str, set[str]]] = []
+    for line in text.splitlines():
+        if declared := _DECLARED.match(line):
+            features[declared[1]] = set(declared[2].split())
+        elif mark := _MARK.search(line):
+            lines.append((line[: mark.start()], set(mark[1].split())))
+        else:
+            lines.append((line, set()))
     return {
-        one: "\n".join(
-            line if mark is None else line[: mark.start()]
-            for line, mark in lines
-            if mark is None or mark[1] == one
-        )
-        for one in names
+        one: "\n".join(line for line, needed in lines if needed <= had)
+        for one, had in (features or {name: set()}).items()
     }
 
 

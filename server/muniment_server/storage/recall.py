@@ -1,4 +1,4 @@
-"""The statement of Recall, and the one that takes its place in large scopes."""
+"""The statement of Recall, in the forms that scopes and queries need."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,14 @@ from uuid import UUID
 
 from pgvector import HalfVector
 
-from muniment_server.domain.model import MemoryFilter, MemoryState, Revision, ScopeRow, TimeRange
+from muniment_server.domain.model import (
+    MemoryFilter,
+    MemoryKind,
+    MemoryState,
+    Revision,
+    ScopeRow,
+    TimeRange,
+)
 from muniment_server.domain.ranking import DEFAULTS, RankingSettings
 
 from .database import Row, UnitOfWork
@@ -25,7 +32,7 @@ RECALL_SETTINGS = {
 _RANK_DEPTH = 200
 EXACT_ROWS = 20_000
 """Up to so many ACTIVE memories of a scope are all scored; of more the likely ones are drawn first."""
-_MOST_SIZES = 50_000
+_MOST_SCALES = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,29 +189,44 @@ class RecallRows:
         return RecallRows([], 0, 0, 0, 0, 0, self.key_epoch, self.scope, self.total)
 
 
-class ScopeSizes:
-    """How many memories scopes had when last looked at: a hint, by which a statement is chosen.
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What was last seen of a scope: its ACTIVE memories, and whether a TURN was ever among those there."""
 
-    A wrong one costs time and no memory: either statement answers for a scope of any size.
+    size: int
+    turns: bool | None = None
+
+
+class Scales:
+    """What scopes were like when last looked at: a hint, by which a statement is chosen.
+
+    A wrong one costs time and no memory: the answer tells where another statement is to be asked.
     """
 
-    def __init__(self, most: int = _MOST_SIZES) -> None:
+    def __init__(self, most: int = _MOST_SCALES) -> None:
         self._most = most
-        self._sizes: OrderedDict[tuple[UUID, UUID], int] = OrderedDict()
+        self._scales: OrderedDict[tuple[UUID, UUID], Scale] = OrderedDict()
 
-    def note(self, tenant_id: UUID, scope_id: UUID, size: int) -> None:
-        """Remember a size; the one not used for longest is forgotten."""
-        self._sizes[tenant_id, scope_id] = size
-        self._sizes.move_to_end((tenant_id, scope_id))
-        if len(self._sizes) > self._most:
-            self._sizes.popitem(last=False)
+    def note(self, tenant_id: UUID, scope_id: UUID, size: int, turns: bool | None = None) -> None:
+        """Remember a size, and whether there are turns if that was looked for; the oldest note is forgotten.
 
-    def get(self, tenant_id: UUID, scope_id: UUID) -> int | None:
-        """The size that was last noted, if there is one."""
-        return self._sizes.get((tenant_id, scope_id))
+        Where turns were once they are looked for again: who may see them is another question each time.
+        """
+        key = tenant_id, scope_id
+        before = self._scales.get(key)
+        if before is not None and (turns is None or before.turns):
+            turns = before.turns
+        self._scales[key] = Scale(size, turns)
+        self._scales.move_to_end(key)
+        if len(self._scales) > self._most:
+            self._scales.popitem(last=False)
+
+    def get(self, tenant_id: UUID, scope_id: UUID) -> Scale | None:
+        """What was last noted, if anything was."""
+        return self._scales.get((tenant_id, scope_id))
 
 
-_SIZES = ScopeSizes()
+_SCALES = Scales()
 _DRAW = Draw()
 
 
@@ -276,19 +298,23 @@ async def _run(
     """The row of the scope, and what the statement for a scope of its size found."""
     scope_id: UUID = values["scope_id"]
     read = ("scope_read", {"scope_ids": [scope_id]})
+    scale = _SCALES.get(work.tenant_id, scope_id)
     # Only what is ACTIVE has words in the index, and without words or a vector there is nothing to draw by.
     if values["states"] == [MemoryState.ACTIVE] and (values["tokens"] or values["embedding"] is not None):
-        size = _SIZES.get(work.tenant_id, scope_id)
-        if size is None:
-            size = _size(await work.fetch(read[0], **read[1]))
+        size = _size(await work.fetch(read[0], **read[1])) if scale is None else scale.size
         if size > exact_rows:
             drawing = {**values, **draw.values(values["fetch"])}
             scopes, rows = await work.fetch_together(read, ("recall_large", drawing))
-            _SIZES.note(work.tenant_id, scope_id, _size(scopes))
+            _SCALES.note(work.tenant_id, scope_id, _size(scopes))
             if rows[0]["enough"]:
                 return scopes, rows
-    scopes, rows = await work.fetch_together(read, ("recall", values))
-    _SIZES.note(work.tenant_id, scope_id, _size(scopes))
+    # What is filtered out is no turn either.
+    without = values["kinds"] is not None and MemoryKind.TURN not in values["kinds"]
+    name = "recall_facts" if without or (scale is not None and scale.turns is False) else "recall_turns"
+    scopes, rows = await work.fetch_together(read, ("recall" if values["reciprocal"] else name, values))
+    _SCALES.note(work.tenant_id, scope_id, _size(scopes), rows[0]["turns"])
+    if name == "recall_facts" and rows[0]["turns"] and not without and not values["reciprocal"]:
+        scopes, rows = await work.fetch_together(read, ("recall_turns", values))
     return scopes, rows
 
 

@@ -14,19 +14,30 @@
 -- OFFSET 0 keeps apart what would otherwise be worked out again at each place that names it.
 -- Runs with enable_nestloop and enable_sort off: a plan must not depend on statistics that a fresh scope does
 -- not have yet, all joins here are of sets of the scope's size, and all groups are found by hashing.
--- A line with a mark at its end belongs to the statement of that name alone. recall_large is for scopes with more
--- rows than are scored one by one (docs/recall.md): it draws the rows that may come first from indexes alone,
--- by the signs of the vectors (whose order is that of the cosines but for noise), by words, slots and pins, with
--- the sessions around the best turns; what is drawn is filtered and scored as ever. Where the filters leave too
--- little of what was drawn, `enough` is false, and the answer is to be had from recall.
-WITH  --@recall
+-- What is materialised is paid by the row and the column, so that rows are joined and weighed in one stream.
+--
+-- This file is four statements (storage/queries.py): a line with marks at its end belongs to those that have
+-- all of them. What is not needed costs as well, since each part of a statement is made ready each time.
+--@ recall_facts: exact facts summed
+--@ recall_turns: exact turns summed
+--@ recall: exact turns fused
+--@ recall_large: drawn turns fused
+-- facts: no TURN is there; where one is, `turns` tells, and the answer is to be had from another.
+-- fused: reciprocal ranks can take the place of the sum, and have to be there before the score is.
+-- drawn: for scopes with more rows than are scored one by one (docs/recall.md): it draws the rows that may come
+-- first from indexes alone, by the signs of the vectors (whose order is that of the cosines but for noise), by
+-- words, slots and pins, with the sessions around the best turns; what is drawn is filtered and scored as ever.
+-- Where the filters leave too little of what was drawn, `enough` is false, and the answer is to be had from recall.
 -- RECURSIVE: a part may name one that stands below it.
-WITH RECURSIVE  --@recall_large
-scoped AS MATERIALIZED (
-    SELECT m.doc_no, m.memory_id, m.content_revision, m.state, m.kind, m.origin_session, m.turn_number,
-           m.valid_from, m.create_time, m.reinforce_time, m.trust, m.source_type, m.confidence, m.term_count,
-           %(pinned_most)s::integer > 0 AND m.kind IN (1, 5) AND 'pinned' = ANY(m.tags) AS pinned,
-           m.expire_time <= %(now)s AS expired,
+WITH RECURSIVE
+scoped AS NOT MATERIALIZED (
+    -- left_by says what leaves a memory out: 0 nothing, 1 its state, 2 its expiry, 3 the filter. Of what lies out
+    -- of a view nothing is told but that it was filtered out.
+    SELECT m.doc_no, m.memory_id, m.content_revision, m.kind, m.trust, m.source_type, m.confidence,
+           m.valid_from, m.create_time, m.reinforce_time,
+           m.origin_session, m.turn_number, m.term_count,  --@turns
+           %(pinned_most)s::integer > 0 AND (m.kind = 1 OR m.kind = 5) AND 'pinned' = ANY(m.tags) AS pinned,
+           CASE WHEN (
            (m.agent IS NULL OR m.agent = %(agent)s)
                AND (m.session IS NULL OR m.session = %(session)s)
                AND (%(unrestricted)s OR (
@@ -52,36 +63,30 @@ scoped AS MATERIALIZED (
                    AND (%(valid_at)s::timestamptz IS NULL
                         OR ((m.valid_from IS NULL OR m.valid_from <= %(valid_at)s)
                             AND (m.valid_to IS NULL OR m.valid_to > %(valid_at)s)))))
-               AS matching
-    FROM memory m  --@recall
+               ) IS NOT TRUE
+               THEN CASE WHEN %(viewed)s THEN 3
+                         WHEN m.state = ANY(%(states)s::smallint[]) IS NOT TRUE THEN 1
+                         WHEN m.expire_time <= %(now)s THEN 2 ELSE 3 END
+               WHEN m.state = ANY(%(states)s::smallint[]) IS NOT TRUE THEN 1
+               WHEN m.expire_time <= %(now)s THEN 2 ELSE 0 END AS left_by
+    FROM memory m  --@exact
     -- One by one: whatever the planner believes of the scope's size, it must not look through all of it.
-    FROM drawn d  --@recall_large
-    CROSS JOIN LATERAL (SELECT * FROM memory  --@recall_large
-                        WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s  --@recall_large
-                              AND doc_no = d.doc_no OFFSET 0) m  --@recall_large
+    FROM drawn d  --@drawn
+    CROSS JOIN LATERAL (SELECT * FROM memory  --@drawn
+                        WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s  --@drawn
+                              AND doc_no = d.doc_no OFFSET 0) m  --@drawn
     WHERE m.tenant_id = %(tenant_id)s AND m.scope_id = %(scope_id)s
           AND NOT m.memory_id = ANY(%(excluded)s::uuid[])
           AND (%(bound_agent)s::text IS NULL OR m.agent IS NULL OR m.agent = %(bound_agent)s)
-), eligible AS MATERIALIZED (
-    SELECT *, kind = 7 AS turn FROM scoped
-    WHERE matching AND state = ANY(%(states)s::smallint[]) AND expired IS NOT TRUE
-), company AS MATERIALIZED (
-    SELECT EXISTS (SELECT FROM eligible WHERE turn) AS turns,  --@recall
-           EXISTS (SELECT FROM eligible WHERE turn IS NOT TRUE) AS others  --@recall
-    SELECT true AS turns, true AS others  --@recall_large
-), vector_leg AS MATERIALIZED (
+    OFFSET 0
+), vector_leg AS NOT MATERIALIZED (
     -- A vector of another length or of length 0 was put there by somebody else: it is no vector.
     SELECT e.doc_no, e.content_revision,
            nullif(1 - (e.embedding <=> %(embedding)s::halfvec)::float8, 'NaN'::float8) AS cosine
     FROM memory_embedding e
     WHERE e.tenant_id = %(tenant_id)s AND e.scope_no = %(scope_no)s AND e.model_no = %(model_no)s
-          AND vector_dims(e.embedding) = vector_dims(%(embedding)s::halfvec)
-          AND e.doc_no = ANY(ARRAY(SELECT doc_no FROM drawn))  --@recall_large
-), postings AS MATERIALIZED (
-    SELECT p.token, p.doc_no, p.tf::float8 AS tf, p.doc_terms
-    FROM posting p
-    WHERE p.tenant_id = %(tenant_id)s AND p.scope_no = %(scope_no)s AND p.token = ANY(%(tokens)s::bigint[])
-          AND p.doc_no = ANY(ARRAY(SELECT doc_no FROM drawn))  --@recall_large
+          AND vector_dims(e.embedding) = (SELECT vector_dims(%(embedding)s::halfvec))
+          AND e.doc_no = ANY(ARRAY(SELECT doc_no FROM drawn))  --@drawn
 ), marks AS MATERIALIZED (
     SELECT p.token, p.doc_no, p.tf
     FROM posting p
@@ -92,188 +97,208 @@ scoped AS MATERIALIZED (
            0.9::float8 / (greatest(s.live_terms, 1)::float8 / greatest(s.live_count, 1)::float8) AS per_term
     FROM scope s
     WHERE s.tenant_id = %(tenant_id)s AND s.scope_id = %(scope_id)s
-), named AS (
-    SELECT q.token, q.no, s.token IS NOT NULL AS speaks
-    FROM unnest(%(tokens)s::bigint[], %(speakers)s::bigint[]) WITH ORDINALITY AS q (token, speaker, no)
-    LEFT JOIN (SELECT DISTINCT token FROM marks) s ON s.token = q.speaker
+), named AS (  --@turns
+    SELECT q.token, q.no, s.token IS NOT NULL AS speaks  --@turns
+    FROM unnest(%(tokens)s::bigint[], %(speakers)s::bigint[]) WITH ORDINALITY AS q (token, speaker, no)  --@turns
+    LEFT JOIN (SELECT DISTINCT token FROM marks) s ON s.token = q.speaker  --@turns
 ), frequencies AS MATERIALIZED (
-    SELECT q.token, q.no,
-           -- A query that is nothing but a speaker's name asks for what is said of that name as well.
-           q.speaks AND NOT bool_and(q.speaks) OVER () AS speaks, coalesce(d.df, 1) AS df,
-           2.2::float8 * ln(1 + (greatest((SELECT documents FROM statistics), coalesce(d.df, 1)) - coalesce(d.df, 1)
-                   + 0.5::float8) / (coalesce(d.df, 1) + 0.5::float8)) AS most
-    FROM named q
-    LEFT JOIN (SELECT token, count(*)::float8 AS df FROM postings GROUP BY token) d ON d.token = q.token  --@recall
-    LEFT JOIN (SELECT token, count(*)::float8 AS df FROM posting  --@recall_large
-               WHERE tenant_id = %(tenant_id)s AND scope_no = %(scope_no)s AND token = ANY(%(tokens)s::bigint[])  --@recall_large
-               GROUP BY token) d ON d.token = q.token  --@recall_large
+    SELECT q.token, q.no, d.df,
+           -- A query that is nothing but a speaker's name asks for what is said of that name as well.  --@turns
+           q.speaks AND NOT bool_and(q.speaks) OVER () AS speaks,  --@turns
+           2.2::float8 * ln(1 + (greatest((SELECT documents FROM statistics), d.df) - d.df
+                   + 0.5::float8) / (d.df + 0.5::float8)) AS most
+    FROM named q  --@turns
+    FROM unnest(%(tokens)s::bigint[]) WITH ORDINALITY AS q (token, no)  --@facts
+    CROSS JOIN LATERAL (SELECT greatest(count(*), 1)::float8 AS df FROM posting
+                        WHERE tenant_id = %(tenant_id)s AND scope_no = %(scope_no)s AND token = q.token) d
 ), reach AS MATERIALIZED (
-    SELECT nullif(sum(most), 0) AS best, nullif(sum(most) FILTER (WHERE NOT speaks), 0) AS best_said
+    SELECT nullif(sum(most), 0) AS best
+           , nullif(sum(most) FILTER (WHERE NOT speaks), 0) AS best_said  --@turns
     FROM frequencies
-), lexical_leg AS MATERIALIZED (
-    -- Two sums are for turns, two for all others.
-    SELECT doc_no, sum(most * tf / nullif(tf + long, 0)) FILTER (WHERE (SELECT others FROM company)) AS bm25,
-           sum(most * tf / nullif(tf + least(long, 3.9::float8), 0)) FILTER (WHERE (SELECT others FROM company))
-               AS bounded,
-           sum(most * tf / nullif(tf + long, 0)) FILTER (WHERE NOT speaks AND (SELECT turns FROM company))
-               AS bm25_said,
-           sum(most * tf / nullif(tf + least(long, 3.9::float8), 0))
-               FILTER (WHERE NOT speaks AND (SELECT turns FROM company)) AS said
-    FROM (
-        SELECT p.doc_no, p.tf, f.most, f.speaks,
-               0.3::float8 + p.doc_terms * (SELECT per_term FROM statistics) AS long
-        FROM postings p
-        JOIN frequencies f ON f.token = p.token
+), hits AS NOT MATERIALIZED (
+    -- Read from the index as often as it is named: that costs less than to keep it.
+    SELECT f.no, f.most, p.doc_no, p.tf, p.doc_terms
+           , f.speaks  --@turns
+    FROM frequencies f
+    CROSS JOIN LATERAL (
+        SELECT doc_no, tf::float8 AS tf, doc_terms FROM posting
+        WHERE tenant_id = %(tenant_id)s AND scope_no = %(scope_no)s AND token = f.token
+              AND doc_no = ANY(ARRAY(SELECT doc_no FROM drawn))  --@drawn
         OFFSET 0
-    ) contributions
+    ) p
+), lexical_leg AS NOT MATERIALIZED (
+    -- A text so long that the share bounds what it loses has sums of its own.
+    SELECT doc_no,
+           sum(most * tf / nullif(tf + long, 0)) FILTER (WHERE NOT speaks) AS bm25_said,  --@turns
+           sum(most * tf / nullif(tf + 3.9::float8, 0)) FILTER (WHERE NOT speaks AND long > 3.9::float8)  --@turns
+               AS bounded_said,  --@turns
+           sum(most * tf / nullif(tf + long, 0)) AS bm25,
+           sum(most * tf / nullif(tf + 3.9::float8, 0)) FILTER (WHERE long > 3.9::float8) AS bounded
+    FROM (SELECT doc_no, most, tf, 0.3::float8 + doc_terms * (SELECT per_term FROM statistics) AS long
+                 , speaks  --@turns
+          FROM hits OFFSET 0) contributions
     GROUP BY doc_no
 ), marked AS MATERIALIZED (
     SELECT doc_no,
+           count(*) FILTER (WHERE token = ANY(%(wanted)s::bigint[]))::float8  --@turns
+               / greatest(cardinality(%(wanted)s::bigint[]), 1) AS answers,  --@turns
+           bool_or(token = %(asks)s) AS asks,  --@turns
            bool_or(token = ANY(%(speakers)s::bigint[]) OR token = ANY(%(roles)s::bigint[])) AS spoken,
            count(*) FILTER (WHERE token = ANY(%(names)s::bigint[]))::float8 AS mentions,
            -- The frequency of a slot's word is the number of words of the slot.
-           sum(1 / greatest(tf, 1)::float8) FILTER (WHERE token = ANY(%(slot_words)s::bigint[])) AS slot_named,
-           count(*) FILTER (WHERE token = ANY(%(wanted)s::bigint[]))::float8
-               / greatest(cardinality(%(wanted)s::bigint[]), 1) AS answers,
-           bool_or(token = %(asks)s) AS asks
+           sum(1 / greatest(tf, 1)::float8) FILTER (WHERE token = ANY(%(slot_words)s::bigint[])) AS slot_named
     FROM marks
     GROUP BY doc_no
-), wanted AS MATERIALIZED (  --@recall_large
-    SELECT binary_quantize(%(embedding)s::halfvec)::bit varying AS signs  --@recall_large
-), near AS MATERIALIZED (  --@recall_large
-    SELECT e.doc_no, CASE WHEN bit_length(e.signs) = bit_length((SELECT signs FROM wanted))  --@recall_large
-                          THEN e.signs <~> (SELECT signs FROM wanted) END AS distance  --@recall_large
-    FROM memory_embedding e  --@recall_large
-    WHERE e.tenant_id = %(tenant_id)s AND e.scope_no = %(scope_no)s AND e.model_no = %(model_no)s  --@recall_large
-          AND %(embedding)s::halfvec IS NOT NULL  --@recall_large
-    ORDER BY distance, e.doc_no LIMIT %(draw_near)s  --@recall_large
-), telling AS MATERIALIZED (  --@recall_large
-    -- The rarest words, until they stand in enough memories: what has none of them is not among the best.  --@recall_large
-    SELECT token, most  --@recall_large
-    FROM (SELECT token, most, coalesce(sum(df) OVER (ORDER BY df, token ROWS BETWEEN UNBOUNDED PRECEDING  --@recall_large
-                                                     AND 1 PRECEDING), 0) AS rarer FROM frequencies) f  --@recall_large
-    WHERE rarer < 20000  --@recall_large
-), words AS MATERIALIZED (  --@recall_large
-    SELECT p.doc_no, sum(t.most * p.tf / nullif(p.tf + least(3.9::float8, 0.3::float8 + p.doc_terms  --@recall_large
-                             * (SELECT per_term FROM statistics)), 0)) AS said  --@recall_large
-    FROM posting p  --@recall_large
-    JOIN telling t ON t.token = p.token  --@recall_large
-    WHERE p.tenant_id = %(tenant_id)s AND p.scope_no = %(scope_no)s  --@recall_large
-          AND p.token = ANY(ARRAY(SELECT token FROM telling))  --@recall_large
-    GROUP BY p.doc_no  --@recall_large
-    ORDER BY said DESC, p.doc_no LIMIT %(draw_words)s  --@recall_large
-), sat_in AS MATERIALIZED (  --@recall_large
-    -- The sessions that say most of what is asked, by what was drawn of them.  --@recall_large
-    SELECT m.origin_session, sum(%(lexical_weight)s::float8 * coalesce(w.said / (SELECT best FROM reach), 0::float8)  --@recall_large
-               + %(vector_weight)s::float8 * coalesce(greatest(0::float8, n.relevance), 0::float8)) AS says  --@recall_large
-    FROM (SELECT doc_no FROM near UNION SELECT doc_no FROM words) d  --@recall_large
-    CROSS JOIN LATERAL (SELECT doc_no, origin_session FROM memory  --@recall_large
-                        WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND doc_no = d.doc_no  --@recall_large
-                              AND kind = 7 AND origin_session IS NOT NULL OFFSET 0) m  --@recall_large
-    LEFT JOIN words w ON w.doc_no = m.doc_no  --@recall_large
-    LEFT JOIN (SELECT doc_no, (cos(pi() * distance / (SELECT bit_length(signs) FROM wanted)) - %(cosine_low)s::float8)  --@recall_large
-                              / (%(cosine_high)s::float8 - %(cosine_low)s::float8) AS relevance  --@recall_large
-               FROM near) n ON n.doc_no = m.doc_no  --@recall_large
-    WHERE %(contextual)s::boolean  --@recall_large
-    GROUP BY m.origin_session  --@recall_large
-    ORDER BY says DESC, m.origin_session COLLATE "C" LIMIT %(draw_sessions)s  --@recall_large
-), drawn AS MATERIALIZED (  --@recall_large
-    SELECT doc_no FROM near  --@recall_large
-    UNION SELECT doc_no FROM words  --@recall_large
-    UNION (SELECT doc_no FROM marked WHERE slot_named > 0 ORDER BY slot_named DESC, doc_no LIMIT %(draw_words)s)  --@recall_large
-    UNION (SELECT doc_no FROM memory  --@recall_large
-           WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND %(pinned_most)s::integer > 0  --@recall_large
-                 AND kind IN (1, 5) AND 'pinned' = ANY(tags) AND state = ANY(%(states)s::smallint[])  --@recall_large
-           ORDER BY doc_no LIMIT 1000)  --@recall_large
-    UNION (SELECT doc_no FROM memory  --@recall_large
-           WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s  --@recall_large
-                 AND origin_session = ANY(ARRAY(SELECT origin_session FROM sat_in))  --@recall_large
-           ORDER BY origin_session COLLATE "C", turn_number, doc_no LIMIT 10000)  --@recall_large
-), turns AS MATERIALIZED (
-    -- The sessions of conversations, in order; a sitting is a session by number. Places are numbered through
-    -- all sessions, with room between them for what is spread to either side.
-    SELECT e.doc_no, first_value(e.doc_no) OVER sequence AS sitting,
-           (row_number() OVER rows + 4 * dense_rank() OVER sessions) * 32768 AS place,
-           lag(k.asks) OVER sequence AS asked, lag(l.said) OVER sequence AS said_before, e.term_count,
-           e.term_count + 0.75::float8 * (coalesce(lag(e.term_count) OVER sequence, 0)
-                                          + coalesce(lead(e.term_count) OVER sequence, 0))
-               + 0.5::float8 * (coalesce(lag(e.term_count, 2) OVER sequence, 0)
-                                + coalesce(lead(e.term_count, 2) OVER sequence, 0)) AS around_terms,
-           v.cosine,
-           lag(v.cosine) OVER sequence AS before, lead(v.cosine) OVER sequence AS behind,
-           lag(v.cosine, 2) OVER sequence AS before_2, lead(v.cosine, 2) OVER sequence AS behind_2
-    FROM eligible e
+), wanted AS MATERIALIZED (  --@drawn
+    SELECT binary_quantize(%(embedding)s::halfvec)::bit varying AS signs  --@drawn
+), near AS MATERIALIZED (  --@drawn
+    SELECT e.doc_no, CASE WHEN bit_length(e.signs) = bit_length((SELECT signs FROM wanted))  --@drawn
+                          THEN e.signs <~> (SELECT signs FROM wanted) END AS distance  --@drawn
+    FROM memory_embedding e  --@drawn
+    WHERE e.tenant_id = %(tenant_id)s AND e.scope_no = %(scope_no)s AND e.model_no = %(model_no)s  --@drawn
+          AND %(embedding)s::halfvec IS NOT NULL  --@drawn
+    ORDER BY distance, e.doc_no LIMIT %(draw_near)s  --@drawn
+), telling AS MATERIALIZED (  --@drawn
+    -- The rarest words, until they stand in enough memories: what has none of them is not among the best.  --@drawn
+    SELECT token, most  --@drawn
+    FROM (SELECT token, most, coalesce(sum(df) OVER (ORDER BY df, token ROWS BETWEEN UNBOUNDED PRECEDING  --@drawn
+                                                     AND 1 PRECEDING), 0) AS rarer FROM frequencies) f  --@drawn
+    WHERE rarer < 20000  --@drawn
+), words AS MATERIALIZED (  --@drawn
+    SELECT p.doc_no, sum(t.most * p.tf / nullif(p.tf + least(3.9::float8, 0.3::float8 + p.doc_terms  --@drawn
+                             * (SELECT per_term FROM statistics)), 0)) AS said  --@drawn
+    FROM posting p  --@drawn
+    JOIN telling t ON t.token = p.token  --@drawn
+    WHERE p.tenant_id = %(tenant_id)s AND p.scope_no = %(scope_no)s  --@drawn
+          AND p.token = ANY(ARRAY(SELECT token FROM telling))  --@drawn
+    GROUP BY p.doc_no  --@drawn
+    ORDER BY said DESC, p.doc_no LIMIT %(draw_words)s  --@drawn
+), sat_in AS MATERIALIZED (  --@drawn
+    -- The sessions that say most of what is asked, by what was drawn of them.  --@drawn
+    SELECT m.origin_session, sum(%(lexical_weight)s::float8 * coalesce(w.said / (SELECT best FROM reach), 0::float8)  --@drawn
+               + %(vector_weight)s::float8 * coalesce(greatest(0::float8, n.relevance), 0::float8)) AS says  --@drawn
+    FROM (SELECT doc_no FROM near UNION SELECT doc_no FROM words) d  --@drawn
+    CROSS JOIN LATERAL (SELECT doc_no, origin_session FROM memory  --@drawn
+                        WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND doc_no = d.doc_no  --@drawn
+                              AND kind = 7 AND origin_session IS NOT NULL OFFSET 0) m  --@drawn
+    LEFT JOIN words w ON w.doc_no = m.doc_no  --@drawn
+    LEFT JOIN (SELECT doc_no, (cos(pi() * distance / (SELECT bit_length(signs) FROM wanted)) - %(cosine_low)s::float8)  --@drawn
+                              / (%(cosine_high)s::float8 - %(cosine_low)s::float8) AS relevance  --@drawn
+               FROM near) n ON n.doc_no = m.doc_no  --@drawn
+    WHERE %(contextual)s::boolean  --@drawn
+    GROUP BY m.origin_session  --@drawn
+    ORDER BY says DESC, m.origin_session COLLATE "C" LIMIT %(draw_sessions)s  --@drawn
+), drawn AS MATERIALIZED (  --@drawn
+    SELECT doc_no FROM near  --@drawn
+    UNION SELECT doc_no FROM words  --@drawn
+    UNION (SELECT doc_no FROM marked WHERE slot_named > 0 ORDER BY slot_named DESC, doc_no LIMIT %(draw_words)s)  --@drawn
+    UNION (SELECT doc_no FROM memory  --@drawn
+           WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND %(pinned_most)s::integer > 0  --@drawn
+                 AND kind IN (1, 5) AND 'pinned' = ANY(tags) AND state = ANY(%(states)s::smallint[])  --@drawn
+           ORDER BY doc_no LIMIT 1000)  --@drawn
+    UNION (SELECT doc_no FROM memory  --@drawn
+           WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s  --@drawn
+                 AND origin_session = ANY(ARRAY(SELECT origin_session FROM sat_in))  --@drawn
+           ORDER BY origin_session COLLATE "C", turn_number, doc_no LIMIT 10000)  --@drawn
+), seen AS MATERIALIZED (  --@turns
+), seen AS NOT MATERIALIZED (  --@facts
+    -- The memories with what the indexes tell of them.
+    SELECT e.doc_no, e.memory_id, e.left_by, e.kind, e.trust, e.source_type, e.confidence,
+           e.valid_from, e.create_time, e.reinforce_time, e.pinned,
+           e.kind = 7 AS turn, e.origin_session, e.turn_number, e.term_count,  --@turns
+           v.cosine, coalesce(k.spoken, false) AS spoken, k.mentions, k.slot_named, b.felt,
+           k.answers, k.asks, coalesce(l.bounded_said, l.bm25_said) AS said,  --@turns
+           CASE WHEN e.kind = 7 THEN l.bm25_said ELSE l.bm25 END AS bm25,  --@turns
+           CASE WHEN e.kind = 7 THEN coalesce(l.bounded_said, l.bm25_said) / (SELECT best_said FROM reach)  --@turns
+                ELSE coalesce(l.bounded, l.bm25) / (SELECT best FROM reach) END AS lexical_share  --@turns
+           l.bm25, coalesce(l.bounded, l.bm25) / (SELECT best FROM reach) AS lexical_share  --@facts
+    FROM scoped e
     LEFT JOIN vector_leg v ON v.doc_no = e.doc_no AND v.content_revision = e.content_revision
-    LEFT JOIN marked k ON k.doc_no = e.doc_no
     LEFT JOIN lexical_leg l ON l.doc_no = e.doc_no
-    WHERE %(contextual)s::boolean AND (SELECT turns FROM company) AND e.turn AND e.origin_session IS NOT NULL
-          AND e.origin_session = ANY(ARRAY(SELECT origin_session FROM sat_in))  --@recall_large
-    WINDOW sequence AS (PARTITION BY e.origin_session COLLATE "C" ORDER BY e.turn_number, e.doc_no),
-           rows AS (ORDER BY e.origin_session COLLATE "C", e.turn_number, e.doc_no),
-           sessions AS (ORDER BY e.origin_session COLLATE "C")
-), turn_hits AS MATERIALIZED (
-    SELECT t.sitting, t.place + f.no AS spot, f.no, p.tf
-    FROM postings p
-    JOIN frequencies f ON f.token = p.token
-    JOIN turns t ON t.doc_no = p.doc_no
-    WHERE (SELECT turns FROM company) AND NOT f.speaks
-), steps AS MATERIALIZED (
-    SELECT * FROM (VALUES (-65536, 0.5::float8), (-32768, 0.75), (0, 1), (32768, 0.75), (65536, 0.5))
-        AS step (far, share)
-), around_terms AS (
-    SELECT h.spot + s.far AS spot, sum(h.tf * s.share) AS tf
-    FROM turn_hits h CROSS JOIN steps s
-    GROUP BY h.spot + s.far
-), around_words AS MATERIALIZED (
-    SELECT a.doc_no, sum(f.most * a.tf / nullif(a.tf + a.long, 0)) / (SELECT best_said FROM reach) AS share
-    FROM (
-        SELECT t.doc_no, a.tf, a.spot & 32767 AS no,
-               0.3::float8 + 0.9::float8 * least(4::float8,
-                   t.around_terms / nullif((SELECT avg(around_terms) FROM turns), 0)) AS long
-        FROM around_terms a
-        JOIN turns t ON t.place = a.spot - (a.spot & 32767)
-    ) a
-    JOIN frequencies f ON f.no = a.no
-    GROUP BY a.doc_no
-), sittings AS MATERIALIZED (
-    SELECT sitting, sum(term_count)::float8 AS terms, max(cosine) AS nearest FROM turns GROUP BY sitting
-), sitting_terms AS MATERIALIZED (
-    SELECT sitting, no, sum(tf) AS tf, count(*) AS turns FROM turn_hits GROUP BY sitting, no
-), sitting_frequencies AS MATERIALIZED (
-    SELECT f.no,
-           ln(1 + ((SELECT count(*) FROM sittings) - coalesce(d.df, 1) + 0.5::float8)  --@recall
-                  / (coalesce(d.df, 1) + 0.5::float8)) AS idf  --@recall
-    FROM frequencies f  --@recall
-    LEFT JOIN (SELECT no, count(*)::float8 AS df FROM sitting_terms GROUP BY no) d ON d.no = f.no  --@recall
-           -- As if all sessions were of the size of those at hand, and had a word as often as these do.  --@recall_large
-           ln(1 + (f.sessions - f.spread + 0.5::float8) / (f.spread + 0.5::float8)) AS idf  --@recall_large
-    FROM (SELECT f.no, f.speaks, a.sessions,  --@recall_large
-                 greatest(1::float8, least(a.sessions, f.df * coalesce(d.sittings / d.turns, 1))) AS spread  --@recall_large
-          FROM frequencies f  --@recall_large
-          CROSS JOIN (SELECT greatest(1::float8, (SELECT documents FROM statistics) * (SELECT count(*) FROM sittings)  --@recall_large
-                          / greatest((SELECT count(*) FROM turns), 1)) AS sessions) a  --@recall_large
-          LEFT JOIN (SELECT no, count(*)::float8 AS sittings, sum(turns)::float8 AS turns FROM sitting_terms  --@recall_large
-                     GROUP BY no) d ON d.no = f.no) f  --@recall_large
-    WHERE NOT f.speaks AND EXISTS (SELECT FROM sittings)
-), session_words AS (
-    SELECT s.sitting,
-           sum(f.idf * s.tf * 2.2::float8
-               / nullif(s.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * least(4::float8,
-                   t.terms / nullif((SELECT avg(terms) FROM sittings), 0))), 0))
-               / (SELECT nullif(sum(idf), 0) * 2.2::float8 FROM sitting_frequencies) AS share
-    FROM sitting_terms s
-    JOIN sitting_frequencies f ON f.no = s.no
-    JOIN sittings t ON t.sitting = s.sitting
-    GROUP BY s.sitting
-), session_leg AS MATERIALIZED (
-    SELECT t.sitting,
-           CASE WHEN t.nearest IS NULL THEN sign(%(around_lexical)s::float8) * coalesce(s.share, 0::float8)
-                ELSE %(around_vector)s::float8 * greatest(0::float8, least(1::float8,
-                         (t.nearest - %(cosine_low)s::float8)
-                         / (%(cosine_high)s::float8 - %(cosine_low)s::float8)))
-                     + %(around_lexical)s::float8 * coalesce(s.share, 0::float8) END AS fit
-    FROM sittings t
-    LEFT JOIN session_words s ON s.sitting = t.sitting
+    LEFT JOIN marked k ON k.doc_no = e.doc_no
+    LEFT JOIN feedback b ON b.doc_no = e.doc_no AND b.content_revision = e.content_revision
+), turns AS MATERIALIZED (  --@turns
+    -- The sessions of conversations, in order; a sitting is a session by number. Places are numbered through  --@turns
+    -- all sessions, with room between them for what is spread to either side.  --@turns
+    SELECT doc_no, first_value(doc_no) OVER sequence AS sitting,  --@turns
+           (row_number() OVER rows + 4 * dense_rank() OVER sessions) * 32768 AS place,  --@turns
+           lag(asks) OVER sequence AS asked, lag(said) OVER sequence AS said_before, term_count,  --@turns
+           term_count + 0.75::float8 * (coalesce(lag(term_count) OVER sequence, 0)  --@turns
+                                        + coalesce(lead(term_count) OVER sequence, 0))  --@turns
+               + 0.5::float8 * (coalesce(lag(term_count, 2) OVER sequence, 0)  --@turns
+                                + coalesce(lead(term_count, 2) OVER sequence, 0)) AS around_terms,  --@turns
+           cosine,  --@turns
+           lag(cosine) OVER sequence AS before, lead(cosine) OVER sequence AS behind,  --@turns
+           lag(cosine, 2) OVER sequence AS before_2, lead(cosine, 2) OVER sequence AS behind_2  --@turns
+    FROM seen  --@turns
+    WHERE %(contextual)s::boolean AND left_by = 0 AND turn AND origin_session IS NOT NULL  --@turns
+          AND origin_session = ANY(ARRAY(SELECT origin_session FROM sat_in))  --@drawn
+    WINDOW sequence AS (PARTITION BY origin_session COLLATE "C" ORDER BY turn_number, doc_no),  --@turns
+           rows AS (ORDER BY origin_session COLLATE "C", turn_number, doc_no),  --@turns
+           sessions AS (ORDER BY origin_session COLLATE "C")  --@turns
+), turn_hits AS MATERIALIZED (  --@turns
+    SELECT t.sitting, t.place + h.no AS spot, h.no, h.tf  --@turns
+    FROM hits h  --@turns
+    JOIN turns t ON t.doc_no = h.doc_no  --@turns
+    WHERE NOT h.speaks  --@turns
+), around_terms AS (  --@turns
+    SELECT spot, sum(tf) AS tf  --@turns
+    FROM (SELECT spot - 65536 AS spot, 0.5::float8 * tf AS tf FROM turn_hits  --@turns
+          UNION ALL SELECT spot - 32768, 0.75::float8 * tf FROM turn_hits  --@turns
+          UNION ALL SELECT spot, tf FROM turn_hits  --@turns
+          UNION ALL SELECT spot + 32768, 0.75::float8 * tf FROM turn_hits  --@turns
+          UNION ALL SELECT spot + 65536, 0.5::float8 * tf FROM turn_hits) spread  --@turns
+    GROUP BY spot  --@turns
+), around_words AS MATERIALIZED (  --@turns
+    SELECT a.doc_no, sum(f.most * a.tf / nullif(a.tf + a.long, 0)) / (SELECT best_said FROM reach) AS share  --@turns
+    FROM (  --@turns
+        SELECT t.doc_no, a.tf, a.spot & 32767 AS no,  --@turns
+               0.3::float8 + 0.9::float8 * least(4::float8,  --@turns
+                   t.around_terms / nullif((SELECT avg(around_terms) FROM turns), 0)) AS long  --@turns
+        FROM around_terms a  --@turns
+        JOIN turns t ON t.place = a.spot - (a.spot & 32767)  --@turns
+    ) a  --@turns
+    JOIN frequencies f ON f.no = a.no  --@turns
+    GROUP BY a.doc_no  --@turns
+), sittings AS MATERIALIZED (  --@turns
+    SELECT sitting, sum(term_count)::float8 AS terms, max(cosine) AS nearest FROM turns GROUP BY sitting  --@turns
+), sitting_terms AS MATERIALIZED (  --@turns
+    SELECT sitting, no, sum(tf) AS tf, count(*) AS turns FROM turn_hits GROUP BY sitting, no  --@turns
+), sitting_frequencies AS MATERIALIZED (  --@turns
+    SELECT f.no,  --@turns
+           ln(1 + ((SELECT count(*) FROM sittings) - coalesce(d.df, 1) + 0.5::float8)  --@turns exact
+                  / (coalesce(d.df, 1) + 0.5::float8)) AS idf  --@turns exact
+    FROM frequencies f  --@turns exact
+    LEFT JOIN (SELECT no, count(*)::float8 AS df FROM sitting_terms GROUP BY no) d ON d.no = f.no  --@turns exact
+           -- As if all sessions were of the size of those at hand, and had a word as often as these do.  --@drawn
+           ln(1 + (f.sessions - f.spread + 0.5::float8) / (f.spread + 0.5::float8)) AS idf  --@drawn
+    FROM (SELECT f.no, f.speaks, a.sessions,  --@drawn
+                 greatest(1::float8, least(a.sessions, f.df * coalesce(d.sittings / d.turns, 1))) AS spread  --@drawn
+          FROM frequencies f  --@drawn
+          CROSS JOIN (SELECT greatest(1::float8, (SELECT documents FROM statistics) * (SELECT count(*) FROM sittings)  --@drawn
+                          / greatest((SELECT count(*) FROM turns), 1)) AS sessions) a  --@drawn
+          LEFT JOIN (SELECT no, count(*)::float8 AS sittings, sum(turns)::float8 AS turns FROM sitting_terms  --@drawn
+                     GROUP BY no) d ON d.no = f.no) f  --@drawn
+    WHERE NOT f.speaks AND EXISTS (SELECT FROM sittings)  --@turns
+), session_words AS (  --@turns
+    SELECT s.sitting,  --@turns
+           sum(f.idf * s.tf * 2.2::float8  --@turns
+               / nullif(s.tf + 1.2::float8 * (0.25::float8 + 0.75::float8 * least(4::float8,  --@turns
+                   t.terms / nullif((SELECT avg(terms) FROM sittings), 0))), 0))  --@turns
+               / (SELECT nullif(sum(idf), 0) * 2.2::float8 FROM sitting_frequencies) AS share  --@turns
+    FROM sitting_terms s  --@turns
+    JOIN sitting_frequencies f ON f.no = s.no  --@turns
+    JOIN sittings t ON t.sitting = s.sitting  --@turns
+    GROUP BY s.sitting  --@turns
+), session_leg AS MATERIALIZED (  --@turns
+    SELECT t.sitting,  --@turns
+           CASE WHEN t.nearest IS NULL THEN sign(%(around_lexical)s::float8) * coalesce(s.share, 0::float8)  --@turns
+                ELSE %(around_vector)s::float8 * greatest(0::float8, least(1::float8,  --@turns
+                         (t.nearest - %(cosine_low)s::float8)  --@turns
+                         / (%(cosine_high)s::float8 - %(cosine_low)s::float8)))  --@turns
+                     + %(around_lexical)s::float8 * coalesce(s.share, 0::float8) END AS fit  --@turns
+    FROM sittings t  --@turns
+    LEFT JOIN session_words s ON s.sitting = t.sitting  --@turns
 ), feedback AS MATERIALIZED (
     -- Every reporter has one voice, however often he reports, and no text has the voices of an earlier one.
     -- In a fixed order, so that the sum is the same to its last digit.
@@ -284,93 +309,94 @@ scoped AS MATERIALIZED (
                         + greatest(0, f.harmful)::float8) AS voice
           FROM memory_feedback f
           WHERE f.tenant_id = %(tenant_id)s AND f.scope_id = %(scope_id)s
-                AND f.doc_no = ANY(ARRAY(SELECT doc_no FROM drawn))  --@recall_large
+                AND f.doc_no = ANY(ARRAY(SELECT doc_no FROM drawn))  --@drawn
                 AND %(feedback_weight)s::float8 > 0) voices
     GROUP BY doc_no, content_revision
 ), weighed AS MATERIALIZED (
-    SELECT j.doc_no, j.memory_id, j.pinned,
+    SELECT j.doc_no, j.memory_id, j.left_by, j.kind = 7 AS turn, j.left_by = 0 AND j.pinned AS pinned,
            -- Ranks move a score only where they are what is added up: then `sum` is not it.
-           least(1::float8, greatest(0::float8, j.factor * (j.own_weight * j.own
-               + j.around_weight * coalesce(j.around, 0::float8)
-               + j.session_part + j.entity_part + j.time_part + j.slot_part + j.form))) AS sum,
+           least(1::float8, greatest(0::float8, j.factor * (
+               j.own_weight * j.own + j.around_weight * coalesce(j.around, 0::float8) + j.session_part + j.form +  --@turns
+               j.own +  --@facts
+               j.entity_part + j.time_part + j.slot_part))) AS sum,
            -- What speaks for the memory itself: who speaks, how long, and in which session, is no reason.
-           greatest(j.own, j.around) + %(time_evidence)s::float8 * j.time_part
+           greatest(j.own, j.around)  --@turns
+           j.own  --@facts
+               + %(time_evidence)s::float8 * j.time_part
                + %(entity_evidence)s::float8 * j.entity_part + j.slot_part
                - CASE WHEN j.pinned THEN %(pinned_weight)s::float8 ELSE 0 END AS evidence,
-           j.cosine, j.bm25, j.around, j.around_weight, j.session_fit, j.session_part, j.entity, j.entity_part,
-           j.named_time, j.time_part, j.slot_part, j.slot_named, j.relevance, j.lexical_share, j.own, j.own_weight,
-           j.length, j.answers, j.asks, j.replied,
+           j.around, j.around_weight, j.session_fit, j.session_part, j.own_weight,  --@turns
+           j.length, j.answers, j.asks, j.replied,  --@turns
+           j.cosine, j.bm25, j.entity, j.entity_part, j.named_time, j.time_part, j.slot_part, j.slot_named,
+           j.relevance, j.lexical_share, j.own,
            j.kind_factor, j.trust_factor, j.source_factor, j.confidence_factor, j.recency_factor, j.feedback_factor
     FROM (
         SELECT i.*,
-               CASE WHEN around IS NULL THEN 1::float8 - CASE WHEN turn THEN %(turn_room)s::float8 ELSE 0 END
-                    ELSE 1::float8 - %(turn_room)s::float8 - %(around_weight)s::float8 END AS own_weight,
-               CASE WHEN around IS NULL THEN 0::float8 ELSE %(around_weight)s::float8 END AS around_weight,
-               CASE WHEN turn THEN %(length_weight)s::float8 * length
-                        + %(answer_weight)s::float8 * answers
-                        - CASE WHEN asks THEN %(question_weight)s::float8 ELSE 0 END
-                        + %(reply_weight)s::float8 * replied ELSE 0 END AS form,
+               CASE WHEN around IS NULL THEN 1::float8 - CASE WHEN turn THEN %(turn_room)s::float8 ELSE 0 END  --@turns
+                    ELSE 1::float8 - %(turn_room)s::float8 - %(around_weight)s::float8 END AS own_weight,  --@turns
+               CASE WHEN around IS NULL THEN 0::float8 ELSE %(around_weight)s::float8 END AS around_weight,  --@turns
+               CASE WHEN turn THEN %(length_weight)s::float8 * length  --@turns
+                        + %(answer_weight)s::float8 * answers  --@turns
+                        - CASE WHEN asks THEN %(question_weight)s::float8 ELSE 0 END  --@turns
+                        + %(reply_weight)s::float8 * replied ELSE 0 END AS form,  --@turns
+               %(session_weight)s::float8 * coalesce(session_fit, 0::float8) AS session_part,  --@turns
                %(entity_weight)s::float8 * coalesce(entity, 0::float8) AS entity_part,
                %(time_weight)s::float8 * coalesce(named_time, 0::float8) AS time_part,
                %(slot_weight)s::float8 * least(1::float8, coalesce(slot_named, 0::float8))
                    + CASE WHEN pinned THEN %(pinned_weight)s::float8 ELSE 0 END AS slot_part,
-               %(session_weight)s::float8 * coalesce(session_fit, 0::float8) AS session_part,
                kind_factor * trust_factor * source_factor * confidence_factor * recency_factor
                    * feedback_factor AS factor
         FROM (
             SELECT m.*,
+                   CASE WHEN NOT seated THEN NULL  --@turns
+                        WHEN around_cosine IS NULL  --@turns
+                        THEN sign(%(around_lexical)s::float8) * coalesce(around_share, 0::float8)  --@turns
+                        ELSE %(around_vector)s::float8 * greatest(0::float8, least(1::float8,  --@turns
+                                 (around_cosine - %(cosine_low)s::float8)  --@turns
+                                 / (%(cosine_high)s::float8 - %(cosine_low)s::float8)))  --@turns
+                             + %(around_lexical)s::float8 * coalesce(around_share, 0::float8) END AS around,  --@turns
                    CASE WHEN cosine IS NULL
                         THEN sign(%(lexical_weight)s::float8) * coalesce(lexical_share, 0::float8)
                         ELSE %(vector_weight)s::float8 * relevance
-                             + %(lexical_weight)s::float8 * coalesce(lexical_share, 0::float8) END AS own,
-                   CASE WHEN NOT seated THEN NULL
-                        WHEN around_cosine IS NULL
-                        THEN sign(%(around_lexical)s::float8) * coalesce(around_share, 0::float8)
-                        ELSE %(around_vector)s::float8 * greatest(0::float8, least(1::float8,
-                                 (around_cosine - %(cosine_low)s::float8)
-                                 / (%(cosine_high)s::float8 - %(cosine_low)s::float8)))
-                             + %(around_lexical)s::float8 * coalesce(around_share, 0::float8) END AS around
+                             + %(lexical_weight)s::float8 * coalesce(lexical_share, 0::float8) END AS own
             FROM (
-                SELECT e.doc_no, e.memory_id, e.turn, e.pinned, v.cosine,
-                       CASE WHEN e.turn THEN l.bm25_said ELSE l.bm25 END AS bm25,
-                       CASE WHEN e.turn THEN l.said / (SELECT best_said FROM reach)
-                            ELSE l.bounded / (SELECT best FROM reach) END AS lexical_share,
+                SELECT e.doc_no, e.memory_id, e.left_by, e.kind, e.pinned, e.cosine, e.bm25, e.lexical_share,
                        greatest(0::float8, least(1::float8,
-                           (v.cosine - %(cosine_low)s::float8)
+                           (e.cosine - %(cosine_low)s::float8)
                            / (%(cosine_high)s::float8 - %(cosine_low)s::float8))) AS relevance,
-                       t.doc_no IS NOT NULL AS seated,
-                       CASE WHEN t.doc_no IS NOT NULL THEN
-                           (coalesce(t.cosine, 0) + 0.75::float8 * (coalesce(t.before, 0) + coalesce(t.behind, 0))
-                               + 0.5::float8 * (coalesce(t.before_2, 0) + coalesce(t.behind_2, 0)))
-                           / nullif(CASE WHEN t.cosine IS NULL THEN 0 ELSE 1 END
-                               + CASE WHEN t.before IS NULL THEN 0 ELSE 0.75::float8 END
-                               + CASE WHEN t.behind IS NULL THEN 0 ELSE 0.75::float8 END
-                               + CASE WHEN t.before_2 IS NULL THEN 0 ELSE 0.5::float8 END
-                               + CASE WHEN t.behind_2 IS NULL THEN 0 ELSE 0.5::float8 END, 0) END AS around_cosine,
-                       w.share AS around_share,
-                       s.fit AS session_fit,
-                       CASE WHEN k.spoken THEN 1::float8
-                            WHEN k.mentions > 0 THEN 0.5::float8 * k.mentions
+                       e.turn, t.doc_no IS NOT NULL AS seated,  --@turns
+                       CASE WHEN t.doc_no IS NOT NULL THEN  --@turns
+                           (coalesce(t.cosine, 0) + 0.75::float8 * (coalesce(t.before, 0) + coalesce(t.behind, 0))  --@turns
+                               + 0.5::float8 * (coalesce(t.before_2, 0) + coalesce(t.behind_2, 0)))  --@turns
+                           / nullif(CASE WHEN t.cosine IS NULL THEN 0 ELSE 1 END  --@turns
+                               + CASE WHEN t.before IS NULL THEN 0 ELSE 0.75::float8 END  --@turns
+                               + CASE WHEN t.behind IS NULL THEN 0 ELSE 0.75::float8 END  --@turns
+                               + CASE WHEN t.before_2 IS NULL THEN 0 ELSE 0.5::float8 END  --@turns
+                               + CASE WHEN t.behind_2 IS NULL THEN 0 ELSE 0.5::float8 END, 0) END AS around_cosine,  --@turns
+                       w.share AS around_share,  --@turns
+                       s.fit AS session_fit,  --@turns
+                       CASE WHEN e.turn THEN coalesce(e.answers, 0::float8) ELSE 0::float8 END AS answers,  --@turns
+                       CASE WHEN e.turn THEN least(1::float8, e.term_count / 40::float8) ELSE 0::float8 END  --@turns
+                           AS length,  --@turns
+                       e.turn AND coalesce(e.asks, false) AS asks,  --@turns
+                       CASE WHEN NOT coalesce(t.asked, false) THEN 0::float8  --@turns
+                            WHEN t.before IS NULL THEN sign(%(around_lexical)s::float8)  --@turns
+                                * coalesce(t.said_before / (SELECT best_said FROM reach), 0)  --@turns
+                            ELSE %(around_vector)s::float8 * greatest(0::float8, least(1::float8,  --@turns
+                                     (t.before - %(cosine_low)s::float8)  --@turns
+                                     / (%(cosine_high)s::float8 - %(cosine_low)s::float8)))  --@turns
+                                 + %(around_lexical)s::float8  --@turns
+                                     * coalesce(t.said_before / (SELECT best_said FROM reach), 0)  --@turns
+                       END AS replied,  --@turns
+                       CASE WHEN e.spoken THEN 1::float8
+                            WHEN e.mentions > 0 THEN 0.5::float8 * e.mentions
                                 / (SELECT nullif(count(DISTINCT token), 0) FROM marks
                                    WHERE token = ANY(%(names)s::bigint[]))
                        END AS entity,
                        CASE WHEN isempty(%(spans)s::tstzmultirange) THEN NULL
                             WHEN %(spans)s::tstzmultirange @> coalesce(e.valid_from, e.create_time) THEN 1::float8
                             WHEN %(spans)s::tstzmultirange @> e.create_time THEN 0.5::float8 END AS named_time,
-                       k.slot_named,
-                       CASE WHEN e.turn THEN coalesce(k.answers, 0::float8) ELSE 0::float8 END AS answers,
-                       CASE WHEN e.turn THEN least(1::float8, e.term_count / 40::float8) ELSE 0::float8 END
-                           AS length,
-                       e.turn AND coalesce(k.asks, false) AS asks,
-                       CASE WHEN NOT coalesce(t.asked, false) THEN 0::float8
-                            WHEN t.before IS NULL THEN sign(%(around_lexical)s::float8)
-                                * coalesce(t.said_before / (SELECT best_said FROM reach), 0)
-                            ELSE %(around_vector)s::float8 * greatest(0::float8, least(1::float8,
-                                     (t.before - %(cosine_low)s::float8)
-                                     / (%(cosine_high)s::float8 - %(cosine_low)s::float8)))
-                                 + %(around_lexical)s::float8
-                                     * coalesce(t.said_before / (SELECT best_said FROM reach), 0)
-                       END AS replied,
+                       e.slot_named,
                        -- Numbers that the service never stores count like an ordinary one: the seal is what
                        -- judges them.
                        coalesce((%(kind_factors)s::float8[])[e.kind], 1) AS kind_factor,
@@ -378,80 +404,91 @@ scoped AS MATERIALIZED (
                        coalesce((%(source_factors)s::float8[])[e.source_type], 1) AS source_factor,
                        1 - %(confidence_weight)s::float8
                            * (1 - greatest(0::float8, least(1::float8, coalesce(e.confidence, 1)))) AS confidence_factor,
-                       -- In whole days, so that the same question has the same answer for a while.
+                       -- In whole days, so that the same question has the same answer for a while. An instant
+                       -- without end has none.
                        1 - %(recency_weight)s::float8 * (1 - power(2::float8, - least(1000::float8,
-                           greatest(0::float8, floor(e.seconds / 86400))
+                           greatest(0::float8, coalesce(date_part('day', %(now)s::timestamptz
+                               - coalesce(e.reinforce_time, least(e.valid_from, e.create_time))), 0))
                            / coalesce((%(half_lives)s::float8[])[e.kind], 1)))) AS recency_factor,
-                       1 + %(feedback_weight)s::float8 * coalesce(b.felt, 0::float8) AS feedback_factor
-                FROM (SELECT *, CASE WHEN isfinite(coalesce(reinforce_time, least(valid_from, create_time)))
-                                     THEN date_part('epoch', %(now)s::timestamptz
-                                                    - coalesce(reinforce_time, least(valid_from, create_time)))
-                                     ELSE 0 END AS seconds
-                      FROM eligible) e
-                LEFT JOIN vector_leg v ON v.doc_no = e.doc_no AND v.content_revision = e.content_revision
-                LEFT JOIN lexical_leg l ON l.doc_no = e.doc_no
-                LEFT JOIN marked k ON k.doc_no = e.doc_no
-                LEFT JOIN turns t ON t.doc_no = e.doc_no
-                LEFT JOIN around_words w ON w.doc_no = e.doc_no
-                LEFT JOIN session_leg s ON s.sitting = t.sitting
-                LEFT JOIN feedback b ON b.doc_no = e.doc_no AND b.content_revision = e.content_revision
+                       1 + %(feedback_weight)s::float8 * coalesce(e.felt, 0::float8) AS feedback_factor
+                FROM seen e
+                LEFT JOIN turns t ON t.doc_no = e.doc_no  --@turns
+                LEFT JOIN around_words w ON w.doc_no = e.doc_no  --@turns
+                LEFT JOIN session_leg s ON s.sitting = t.sitting  --@turns
                 OFFSET 0
             ) m
-            OFFSET 0
+            OFFSET 0  --@turns
         ) i
-        OFFSET 0
+        OFFSET 0  --@turns
     ) j
-), vector_order AS (
-    SELECT doc_no, row_number() OVER (ORDER BY cosine DESC, memory_id) AS place
-    FROM (SELECT doc_no, cosine, memory_id FROM weighed WHERE cosine IS NOT NULL AND %(vector_ranks)s::boolean
-          ORDER BY cosine DESC, memory_id LIMIT %(rank_depth)s) first
-), lexical_order AS (
-    SELECT doc_no, row_number() OVER (ORDER BY bm25 DESC, memory_id) AS place
-    FROM (SELECT doc_no, bm25, memory_id FROM weighed WHERE bm25 IS NOT NULL AND %(lexical_ranks)s::boolean
-          ORDER BY bm25 DESC, memory_id LIMIT %(rank_depth)s) first
-), around_order AS (
-    SELECT doc_no, row_number() OVER (ORDER BY around DESC, memory_id) AS place
-    FROM (SELECT doc_no, around, memory_id FROM weighed
-          WHERE (SELECT turns FROM company) AND around > 0 AND around_weight > 0
-          ORDER BY around DESC, memory_id LIMIT %(rank_depth)s) first
-), session_order AS (
-    SELECT doc_no, rank() OVER (ORDER BY session_fit DESC) AS place
-    FROM (SELECT doc_no, session_fit, memory_id FROM weighed
-          WHERE (SELECT turns FROM company) AND session_part > 0
-          ORDER BY session_fit DESC, memory_id LIMIT %(rank_depth)s) first
-), entity_order AS (
-    SELECT doc_no, rank() OVER (ORDER BY entity DESC) AS place FROM weighed
-    WHERE EXISTS (SELECT FROM marks) AND entity_part > 0
-), time_order AS (
-    SELECT doc_no, rank() OVER (ORDER BY named_time DESC) AS place FROM weighed
-    WHERE NOT isempty(%(spans)s::tstzmultirange) AND time_part > 0
-), slot_order AS (
-    SELECT doc_no, rank() OVER (ORDER BY slot_part DESC) AS place FROM weighed WHERE slot_part > 0
-), fusion AS (
-    SELECT doc_no, coalesce(max(part) FILTER (WHERE leg = 1), 0) + coalesce(max(part) FILTER (WHERE leg = 2), 0)
-                   + coalesce(max(part) FILTER (WHERE leg = 3), 0) + coalesce(max(part) FILTER (WHERE leg = 4), 0)
-                   + coalesce(max(part) FILTER (WHERE leg = 5), 0) + coalesce(max(part) FILTER (WHERE leg = 6), 0)
-                   + coalesce(max(part) FILTER (WHERE leg = 7), 0) AS total
-    FROM (SELECT doc_no, leg, 1 / (60::float8 + place) AS part
-          FROM (SELECT 1 AS leg, doc_no, place FROM vector_order
-                UNION ALL SELECT 2, doc_no, place FROM lexical_order
-                UNION ALL SELECT 3, doc_no, place FROM around_order
-                UNION ALL SELECT 4, doc_no, place FROM session_order
-                UNION ALL SELECT 5, doc_no, place FROM entity_order
-                UNION ALL SELECT 6, doc_no, place FROM time_order
-                UNION ALL SELECT 7, doc_no, place FROM slot_order) ranks
-          WHERE %(reciprocal)s::boolean) parts
+), least AS MATERIALIZED (  --@summed
+    SELECT min(cosine) AS cosine, min(bm25) AS bm25, min(entity) AS entity, min(named_time) AS named_time,  --@summed
+           min(around) AS around, min(session_fit) AS session_fit,  --@turns summed
+           min(nullif(slot_part, 0)) AS slot_part  --@summed
+    FROM chosen  --@summed
+), places AS (
+    -- Places in each leg, to a depth; of equals in a leg that says little they are the same. Where the best are
+    -- known already, only they need one, and what is not as good as the last of them takes none before them.
+    SELECT leg, doc_no, rank() OVER (PARTITION BY leg ORDER BY value DESC, tie) AS place
+    FROM ((SELECT 1 AS leg, doc_no, cosine AS value, memory_id AS tie FROM weighed
+           WHERE left_by = 0 AND %(vector_ranks)s::boolean AND cosine IS NOT NULL
+                 AND cosine >= (SELECT cosine FROM least)  --@summed
+           ORDER BY cosine DESC, memory_id LIMIT %(rank_depth)s)
+          UNION ALL
+          (SELECT 2, doc_no, bm25, memory_id FROM weighed
+           WHERE left_by = 0 AND %(lexical_ranks)s::boolean AND bm25 IS NOT NULL
+                 AND bm25 >= (SELECT bm25 FROM least)  --@summed
+           ORDER BY bm25 DESC, memory_id LIMIT %(rank_depth)s)
+          UNION ALL  --@turns
+          (SELECT 3, doc_no, around, memory_id FROM weighed  --@turns
+           WHERE left_by = 0 AND around > 0 AND around_weight > 0  --@turns
+                 AND around >= (SELECT around FROM least)  --@turns summed
+           ORDER BY around DESC, memory_id LIMIT %(rank_depth)s)  --@turns
+          UNION ALL  --@turns
+          (SELECT 4, doc_no, session_fit, NULL FROM weighed  --@turns
+           WHERE left_by = 0 AND session_part > 0  --@turns
+                 AND session_fit >= (SELECT session_fit FROM least)  --@turns summed
+           ORDER BY session_fit DESC, memory_id LIMIT %(rank_depth)s)  --@turns
+          UNION ALL
+          SELECT 5, doc_no, entity, NULL FROM weighed
+          WHERE EXISTS (SELECT FROM marks) AND left_by = 0 AND entity_part > 0
+                AND entity >= (SELECT entity FROM least)  --@summed
+          UNION ALL
+          SELECT 6, doc_no, named_time, NULL FROM weighed
+          WHERE NOT isempty(%(spans)s::tstzmultirange) AND left_by = 0 AND time_part > 0
+                AND named_time >= (SELECT named_time FROM least)  --@summed
+          UNION ALL
+          SELECT 7, doc_no, slot_part, NULL FROM weighed
+          WHERE left_by = 0 AND slot_part > 0
+                AND (SELECT slot_part FROM least) IS NOT NULL AND slot_part >= (SELECT slot_part FROM least)  --@summed
+         ) legs
+), ranks AS MATERIALIZED (
+    SELECT doc_no, max(place) FILTER (WHERE leg = 1) AS vector_rank, max(place) FILTER (WHERE leg = 2) AS lexical_rank,
+           max(place) FILTER (WHERE leg = 3) AS around_rank, max(place) FILTER (WHERE leg = 4) AS session_rank,  --@turns
+           max(place) FILTER (WHERE leg = 5) AS entity_rank, max(place) FILTER (WHERE leg = 6) AS time_rank,
+           max(place) FILTER (WHERE leg = 7) AS slot_rank
+    FROM places
+    WHERE doc_no IN (SELECT doc_no FROM chosen)  --@summed
     GROUP BY doc_no
-), scored AS MATERIALIZED (
+), scored AS MATERIALIZED (  --@fused
+), scored AS NOT MATERIALIZED (  --@summed
     SELECT doc_no, memory_id, pinned, score,
            (score >= %(min_score)s::float8 AND evidence >= %(min_score)s::float8
-            AND (score > 0 OR compared)) OR (%(reciprocal)s::boolean AND score > 0) AS relevant
+            AND (score > 0 OR compared))
+               OR (%(reciprocal)s::boolean AND score > 0)  --@fused
+               AS relevant
     FROM (
         SELECT w.doc_no, w.memory_id, w.pinned, w.evidence, w.cosine IS NOT NULL AS compared,
-               CASE WHEN %(reciprocal)s::boolean THEN coalesce(f.total, 0) * 61 / %(leg_count)s::float8
-                    ELSE w.sum END AS score
+               CASE WHEN %(reciprocal)s::boolean  --@fused
+                    THEN (coalesce(1 / (60::float8 + f.vector_rank), 0) + coalesce(1 / (60::float8 + f.lexical_rank), 0)  --@fused
+                          + coalesce(1 / (60::float8 + f.around_rank), 0) + coalesce(1 / (60::float8 + f.session_rank), 0)  --@fused
+                          + coalesce(1 / (60::float8 + f.entity_rank), 0) + coalesce(1 / (60::float8 + f.time_rank), 0)  --@fused
+                          + coalesce(1 / (60::float8 + f.slot_rank), 0)) * 61 / %(leg_count)s::float8  --@fused
+                    ELSE w.sum END AS score  --@fused
+               w.sum AS score  --@summed
         FROM weighed w
-        LEFT JOIN fusion f ON f.doc_no = w.doc_no
+        LEFT JOIN ranks f ON f.doc_no = w.doc_no  --@fused
+        WHERE w.left_by = 0
     ) s
 ), ahead AS MATERIALIZED (
     SELECT doc_no, memory_id, score FROM scored WHERE relevant
@@ -492,38 +529,31 @@ scoped AS MATERIALIZED (
     (SELECT doc_no, memory_id, score, false AS found FROM scored
      WHERE pinned AND relevant IS NOT TRUE
      ORDER BY score DESC, memory_id LIMIT %(pinned_most)s)
-), explained AS MATERIALIZED (
-    SELECT b.found, b.score, w.*, v.place AS vector_rank, l.place AS lexical_rank, a.place AS around_rank,
-           s.place AS session_rank, e.place AS entity_rank, t.place AS time_rank, o.place AS slot_rank
+), chosen AS MATERIALIZED (
+    SELECT b.found, b.score, w.*
     FROM weighed w
-    JOIN best b ON b.memory_id = w.memory_id
-    LEFT JOIN vector_order v ON v.doc_no = w.doc_no
-    LEFT JOIN lexical_order l ON l.doc_no = w.doc_no
-    LEFT JOIN around_order a ON a.doc_no = w.doc_no
-    LEFT JOIN session_order s ON s.doc_no = w.doc_no
-    LEFT JOIN entity_order e ON e.doc_no = w.doc_no
-    LEFT JOIN time_order t ON t.doc_no = w.doc_no
-    LEFT JOIN slot_order o ON o.doc_no = w.doc_no
+    JOIN best b ON b.doc_no = w.doc_no
 ), tally AS (
-    SELECT count(*) AS total,
-           count(*) FILTER (WHERE counted AND NOT state = ANY(%(states)s::smallint[])) AS other_state,
-           count(*) FILTER (WHERE counted AND state = ANY(%(states)s::smallint[]) AND expired) AS expired,
-           count(*) FILTER (WHERE matching IS NOT TRUE AND (NOT counted OR
-                                (state = ANY(%(states)s::smallint[]) AND expired IS NOT TRUE))) AS filtered
-    -- Of what lies out of a view nothing is told but that it was filtered out.
-    FROM (SELECT *, NOT %(viewed)s OR coalesce(matching, false) AS counted FROM scoped) s
+    SELECT count(*) AS total, count(*) FILTER (WHERE left_by = 1) AS other_state,
+           count(*) FILTER (WHERE left_by = 2) AS expired, count(*) FILTER (WHERE left_by = 3) AS filtered,
+           coalesce(bool_or(turn), false) AS turns
+    FROM weighed
 )
-SELECT t.total, t.other_state, t.expired, t.filtered,
+SELECT t.total, t.other_state, t.expired, t.filtered, t.turns,
        (SELECT count(*) FROM scored WHERE scored.relevant) AS relevant,
-       (SELECT count(*) FROM scored WHERE scored.relevant) >= %(fetch)s  --@recall_large
-           AND (%(embedding)s::halfvec IS NULL  --@recall_large
-                OR (SELECT count(*) FROM near n JOIN eligible e ON e.doc_no = n.doc_no) >= %(least_near)s  --@recall_large
-           ) AS enough,  --@recall_large
-       r.found, r.score, r.cosine, r.relevance, r.vector_rank, r.bm25, r.lexical_share, r.lexical_rank,
-       r.own, r.own_weight, r.around, r.around_weight, r.around_rank,
-       r.session_fit, r.session_part, r.session_rank, r.entity, r.entity_part, r.entity_rank,
-       r.named_time, r.time_part, r.time_rank, r.slot_named, r.slot_part, r.slot_rank,
-       r.length, r.answers, r.asks, r.replied,
+       (SELECT count(*) FROM scored WHERE scored.relevant) >= %(fetch)s  --@drawn
+           AND (%(embedding)s::halfvec IS NULL  --@drawn
+                OR (SELECT count(*) FROM near n JOIN weighed e ON e.doc_no = n.doc_no WHERE e.left_by = 0) >= %(least_near)s  --@drawn
+           ) AS enough,  --@drawn
+       r.found, r.score, r.cosine, r.relevance, p.vector_rank, r.bm25, r.lexical_share,
+       p.lexical_rank, r.own,
+       r.own_weight, r.around, r.around_weight, p.around_rank,  --@turns
+       r.session_fit, r.session_part, p.session_rank, r.length, r.answers, r.asks, r.replied,  --@turns
+       1::float8 AS own_weight, NULL::float8 AS around, 0::float8 AS around_weight, NULL::bigint AS around_rank,  --@facts
+       NULL::float8 AS session_fit, 0::float8 AS session_part, NULL::bigint AS session_rank, 0::float8 AS length,  --@facts
+       0::float8 AS answers, false AS asks, 0::float8 AS replied,  --@facts
+       r.entity, r.entity_part, p.entity_rank, r.named_time, r.time_part, p.time_rank,
+       r.slot_named, r.slot_part, p.slot_rank,
        r.kind_factor, r.trust_factor, r.source_factor, r.confidence_factor, r.recency_factor, r.feedback_factor,
        EXISTS (SELECT FROM memory_revision h
                WHERE h.tenant_id = %(tenant_id)s AND h.memory_id = m.memory_id AND h.revision >= m.revision)
@@ -540,9 +570,11 @@ SELECT t.total, t.other_state, t.expired, t.filtered,
               AND w.state = 2) AS waiting,
        m.*
 FROM tally t
-LEFT JOIN explained r ON true
-LEFT JOIN (
-    SELECT * FROM memory
-    WHERE tenant_id = %(tenant_id)s AND memory_id = ANY(ARRAY(SELECT memory_id FROM best))
-) m ON m.memory_id = r.memory_id
+LEFT JOIN (chosen r
+    JOIN (
+        SELECT * FROM memory
+        WHERE tenant_id = %(tenant_id)s AND memory_id = ANY(ARRAY(SELECT memory_id FROM best))
+    ) m ON m.memory_id = r.memory_id
+    LEFT JOIN ranks p ON p.doc_no = r.doc_no
+) ON true
 ORDER BY r.score DESC NULLS LAST, r.memory_id
