@@ -20,9 +20,12 @@ from muniment_server.application.consistency import token_order
 from muniment_server.application.erase import Receipt
 from muniment_server.application.explaining import LegScore
 from muniment_server.application.recall_types import Degradation, NearMiss, Ranked, Recalled
-from muniment_server.audit.events import from_micros
+from muniment_server.audit.events import EPOCH, from_micros
 from muniment_server.domain.importance import Factor
-from muniment_server.domain.model import Memory, PropertyValue, Scope, ScopeKind
+from muniment_server.domain.model import Memory, PropertyValue, Provenance, Scope, ScopeKind
+
+_TEXTS = ("etag", "slot", "content", "speaker")
+_INSTANTS = ("create_time", "update_time", "expire_time", "erase_time", "reinforce_time")
 
 
 def number(value: int | None) -> Any:
@@ -34,9 +37,8 @@ def timestamp(value: datetime | None) -> Timestamp | None:
     """An instant; None stays unset."""
     if value is None:
         return None
-    message = Timestamp()
-    message.FromDatetime(value)
-    return message
+    since = value - EPOCH
+    return Timestamp(seconds=since.days * 86_400 + since.seconds, nanos=since.microseconds * 1_000)
 
 
 def scope(value: Scope) -> memory_pb2.Scope:
@@ -60,45 +62,56 @@ def property_value(value: PropertyValue) -> memory_pb2.PropertyValue:
 
 def memory(value: Memory) -> memory_pb2.Memory:
     """A memory; a tombstone has id, state and erase time only."""
-    provenance = value.provenance
+    # What is empty is not named: each field that is costs as much as one that says something.
+    named: dict[str, Any] = {}
+    for name in _TEXTS:
+        text = getattr(value, name)
+        if text:
+            named[name] = text
+    for name in _INSTANTS:
+        instant = getattr(value, name)
+        if instant is not None:
+            named[name] = timestamp(instant)
+    if value.scope:
+        named["scope"] = scope(value.scope)
+    if value.kind is not None:
+        named["kind"] = number(value.kind)
+    if value.turn_number is not None:
+        named["turn_number"] = value.turn_number
+    if value.tags:
+        named["tags"] = value.tags
+    if value.properties:
+        named["properties"] = {key: property_value(one) for key, one in value.properties.items()}
+    if value.attributes:
+        named["attributes"] = json_format.Parse(value.attributes, Struct())
+    if value.provenance:
+        named["provenance"] = _provenance(value.provenance)
+    if value.validity.start or value.validity.end:
+        named["validity"] = memory_pb2.Validity(
+            start_time=timestamp(value.validity.start), end_time=timestamp(value.validity.end)
+        )
+    if value.supersedes:
+        named["supersedes"] = str(value.supersedes)
+    if value.superseded_by:
+        named["superseded_by"] = str(value.superseded_by)
     return memory_pb2.Memory(
         memory_id=str(value.memory_id),
         revision=value.revision,
-        etag=value.etag,
         state=number(value.state),
-        scope=scope(value.scope) if value.scope else None,
-        kind=number(value.kind),
-        slot=value.slot or "",
-        content=value.content or "",
-        speaker=value.speaker or "",
-        turn_number=value.turn_number,
-        tags=value.tags,
-        properties={key: property_value(one) for key, one in value.properties.items()},
-        attributes=json_format.Parse(value.attributes, Struct()) if value.attributes else None,
-        provenance=memory_pb2.Provenance(
-            source_type=number(provenance.source_type),
-            source_ref=provenance.source_ref or "",
-            session=provenance.session,
-            author=provenance.author,
-            agent=provenance.author_agent or "",
-            confidence=provenance.confidence,
-            trust=number(provenance.trust),
-        )
-        if provenance
-        else None,
-        validity=memory_pb2.Validity(
-            start_time=timestamp(value.validity.start), end_time=timestamp(value.validity.end)
-        )
-        if value.validity.start or value.validity.end
-        else None,
-        create_time=timestamp(value.create_time),
-        update_time=timestamp(value.update_time),
-        expire_time=timestamp(value.expire_time),
-        erase_time=timestamp(value.erase_time),
-        supersedes=str(value.supersedes) if value.supersedes else "",
-        superseded_by=str(value.superseded_by) if value.superseded_by else "",
         reinforcement_count=value.reinforce_count,
-        reinforce_time=timestamp(value.reinforce_time),
+        **named,
+    )
+
+
+def _provenance(value: Provenance) -> memory_pb2.Provenance:
+    return memory_pb2.Provenance(
+        source_type=number(value.source_type),
+        source_ref=value.source_ref,
+        session=value.session,
+        author=value.author,
+        agent=value.author_agent,
+        confidence=value.confidence,
+        trust=number(value.trust),
     )
 
 

@@ -66,13 +66,14 @@ def compose(
         size += weight(memory) + len(content.text.encode())
         if ranked and size > MAX_ANSWER_BYTES:
             break
+        legs = leg_scores(candidate, query.aim)
         ranked.append(
             Ranked(
                 memory=memory,
                 rank=len(ranked) + 1,
                 score=reranking.score(candidate),
-                legs=leg_scores(candidate, query.aim),
-                factors=(*score_factors(candidate, query.aim), *reranking.factors(candidate)),
+                legs=legs,
+                factors=(*score_factors(candidate, query.aim, legs), *reranking.factors(candidate)),
             )
         )
     left_out: dict[LeftOutReason, int] = {}

@@ -26,7 +26,7 @@ from muniment_server.embedding.base import EmbeddingModel
 from muniment_server.embedding.live import LiveModel
 from muniment_server.identity.principal import CallContext, Permission
 from muniment_server.storage.database import Row
-from muniment_server.storage.memories import to_revision
+from muniment_server.storage.rows import to_revision
 
 from .preparing import Prepared
 from .scoping import scope_number

@@ -1,5 +1,6 @@
 """Why a candidate has its score: what each leg gave, and what else changed it. The parts add up to it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from muniment_server.domain.importance import Factor
@@ -21,40 +22,28 @@ class LegScore:
 
 def leg_scores(candidate: Candidate, aim: Aim) -> tuple[LegScore, ...]:
     """What each leg gave that had something to say of the candidate."""
-    parts = [_vector(candidate, aim), _lexical(candidate, aim)]
-    parts += [
-        LegScore(leg, rank, raw or 0.0, part)
-        for leg, rank, raw, part in (
-            (RetrievalLeg.SLOT, candidate.slot_rank, candidate.slot_named, candidate.slot_part),
-            (RetrievalLeg.ENTITY, candidate.entity_rank, candidate.entity, candidate.entity_part),
-            (RetrievalLeg.TIME, candidate.time_rank, candidate.named_time, candidate.time_part),
-            (
-                RetrievalLeg.NEIGHBOUR,
-                candidate.around_rank,
-                candidate.around,
-                candidate.around_weight * (candidate.around or 0.0),
-            ),
-            (RetrievalLeg.SESSION, candidate.session_rank, candidate.session_fit, candidate.session_part),
-        )
-        if part
-    ]
-    found = tuple(one for one in parts if one is not None)
-    return tuple(_reciprocal(one, aim) for one in found) if aim.reciprocal else found
-
-
-def _vector(candidate: Candidate, aim: Aim) -> LegScore | None:
-    if candidate.cosine is None or candidate.relevance is None or not aim.vector_weight:
-        return None
-    part = candidate.own_weight * aim.vector_weight * candidate.relevance
-    return LegScore(RetrievalLeg.VECTOR, candidate.vector_rank, candidate.cosine, part)
-
-
-def _lexical(candidate: Candidate, aim: Aim) -> LegScore | None:
-    if candidate.bm25 is None or not aim.lexical_weight:
-        return None
-    weight = aim.lexical_weight if candidate.cosine is not None else 1.0
-    part = candidate.own_weight * weight * (candidate.lexical_share or 0.0)
-    return LegScore(RetrievalLeg.LEXICAL, candidate.lexical_rank, candidate.bm25, part)
+    one = candidate
+    found: list[LegScore] = []
+    if one.cosine is not None and one.relevance is not None and aim.vector_weight:
+        part = one.own_weight * aim.vector_weight * one.relevance
+        found.append(LegScore(RetrievalLeg.VECTOR, one.vector_rank, one.cosine, part))
+    if one.bm25 is not None and aim.lexical_weight:
+        weight = aim.lexical_weight if one.cosine is not None else 1.0
+        part = one.own_weight * weight * (one.lexical_share or 0.0)
+        found.append(LegScore(RetrievalLeg.LEXICAL, one.lexical_rank, one.bm25, part))
+    if one.slot_part:
+        found.append(LegScore(RetrievalLeg.SLOT, one.slot_rank, one.slot_named or 0.0, one.slot_part))
+    if one.entity_part:
+        found.append(LegScore(RetrievalLeg.ENTITY, one.entity_rank, one.entity or 0.0, one.entity_part))
+    if one.time_part:
+        found.append(LegScore(RetrievalLeg.TIME, one.time_rank, one.named_time or 0.0, one.time_part))
+    if one.around and one.around_weight:
+        part = one.around_weight * one.around
+        found.append(LegScore(RetrievalLeg.NEIGHBOUR, one.around_rank, one.around, part))
+    if one.session_part:
+        fit = one.session_fit or 0.0
+        found.append(LegScore(RetrievalLeg.SESSION, one.session_rank, fit, one.session_part))
+    return tuple([_reciprocal(each, aim) for each in found] if aim.reciprocal else found)
 
 
 def _reciprocal(one: LegScore, aim: Aim) -> LegScore:
@@ -62,8 +51,8 @@ def _reciprocal(one: LegScore, aim: Aim) -> LegScore:
     return LegScore(one.leg, one.rank, one.raw_score, share)
 
 
-def score_factors(candidate: Candidate, aim: Aim) -> tuple[Factor, ...]:
-    """What changed the score beside the legs: what a turn looks like, then what multiplies the sum."""
+def score_factors(candidate: Candidate, aim: Aim, legs: Sequence[LegScore]) -> tuple[Factor, ...]:
+    """What changed the score beside its legs: what a turn looks like, then what multiplies the sum."""
     if aim.reciprocal:
         return ()
     factors = []
@@ -78,8 +67,8 @@ def score_factors(candidate: Candidate, aim: Aim) -> tuple[Factor, ...]:
     if candidate.replied:
         weight = aim.reply_weight
         factors.append(Factor("reply", candidate.replied, weight, weight * candidate.replied))
-    total = sum(one.contribution for one in leg_scores(candidate, aim))
-    total += sum(one.contribution for one in factors)
+    total = sum([one.contribution for one in legs])
+    total += sum([one.contribution for one in factors])
     for name, value in (
         ("kind", candidate.kind_factor),
         ("trust", candidate.trust_factor),

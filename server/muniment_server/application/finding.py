@@ -286,14 +286,15 @@ async def find_near_misses(
         if memory_id in offered:
             continue
         score = reranking.score(candidate)
+        legs = leg_scores(candidate, query.aim)
         reason = LeftOutReason.LIMIT if score >= min_score else LeftOutReason.BELOW_MIN_SCORE
         found.append(
             NearMiss(
                 memory_id,
                 score,
                 LeftOutReason.SOURCE_SHARE if memory_id in capped else reason,
-                leg_scores(candidate, query.aim),
-                (*score_factors(candidate, query.aim), *reranking.factors(candidate)),
+                legs,
+                (*score_factors(candidate, query.aim, legs), *reranking.factors(candidate)),
             )
         )
     found.sort(key=lambda one: (-one.score, one.memory_id))

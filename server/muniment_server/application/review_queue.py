@@ -17,8 +17,9 @@ from muniment_server.domain.errors import PageTokenInvalid, PermissionDenied
 from muniment_server.domain.model import Memory, MemoryState, Revision, Scope, ScopeKind, ScopeRow
 from muniment_server.identity.principal import CallContext
 from muniment_server.storage.database import Row, UnitOfWork
-from muniment_server.storage.memories import read_scopes, to_revision
+from muniment_server.storage.memories import read_scopes
 from muniment_server.storage.reviews import WaitingMemory, vectors_of, waiting_memories
+from muniment_server.storage.rows import to_revision
 
 from .conflicts import near_request
 from .read import MAX_PAGE_BYTES

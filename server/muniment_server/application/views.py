@@ -4,6 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.making import maker
 from muniment_server.domain.model import Memory, MemoryState, Provenance, Revision, Scope, ScopeKind, Validity
 
 _FRAME = 768
@@ -11,6 +12,7 @@ _FRAME = 768
 _LABEL_FRAME = 24
 _STRUCT_BYTES = 6
 """Of a Struct per byte of its JSON at most: a digit and a comma are a number of eleven bytes."""
+_memory, _provenance = maker(Memory), maker(Provenance)
 
 
 def etag(key: TenantKey, memory_id: UUID, revision: int) -> str:
@@ -28,37 +30,38 @@ def to_memory(
     speaker: str | None = None,
 ) -> Memory:
     """The caller's view of a genuine revision; basic without `content`."""
-    return Memory(
-        memory_id=revision.memory_id,
-        scope=Scope(kind, label, revision.agent, revision.session),
-        state=revision.state,
-        revision=revision.revision,
-        etag=etag(key, revision.memory_id, revision.revision),
-        kind=revision.kind,
-        slot=revision.slot,
-        content=content,
-        attributes=attributes,
-        speaker=speaker,
-        turn_number=revision.turn_number,
-        tags=revision.tags,
-        properties=revision.properties,
-        provenance=Provenance(
-            source_type=revision.source_type,
-            trust=revision.trust,
-            confidence=revision.confidence,
-            session=revision.origin_session,
-            source_ref=revision.source_ref,
-            author=revision.author,
-            author_agent=revision.author_agent,
+    return _memory(
+        revision.memory_id,
+        revision.state,
+        Scope(kind, label, revision.agent, revision.session),
+        revision.revision,
+        etag(key, revision.memory_id, revision.revision),
+        revision.kind,
+        revision.slot,
+        content,
+        attributes,
+        speaker,
+        revision.turn_number,
+        revision.tags,
+        revision.properties,
+        _provenance(
+            revision.source_type,
+            revision.trust,
+            revision.confidence,
+            revision.origin_session,
+            revision.source_ref,
+            revision.author,
+            revision.author_agent,
         ),
-        validity=Validity(revision.valid_from, revision.valid_to),
-        create_time=revision.create_time,
-        update_time=revision.update_time,
-        expire_time=revision.expire_time,
-        reinforce_time=revision.reinforce_time,
-        reinforce_count=revision.reinforce_count,
-        supersedes=revision.supersedes,
-        superseded_by=revision.superseded_by,
+        Validity(revision.valid_from, revision.valid_to),
+        revision.create_time,
+        revision.update_time,
+        revision.expire_time,
+        None,
+        revision.reinforce_time,
+        revision.reinforce_count,
+        revision.supersedes,
+        revision.superseded_by,
     )
 
 
@@ -76,6 +79,6 @@ def weight(memory: Memory) -> int:
     if memory.provenance is not None:
         provenance = memory.provenance
         texts += [provenance.source_ref, provenance.session, provenance.author, provenance.author_agent]
-    weighed = sum(len(text.encode()) for text in texts if text is not None)
+    weighed = sum([len(text.encode()) for text in texts if text])
     attributes = _STRUCT_BYTES * len(memory.attributes.encode()) if memory.attributes else 0
     return _FRAME + _LABEL_FRAME * (len(memory.tags) + len(memory.properties)) + weighed + attributes

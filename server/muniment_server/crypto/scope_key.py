@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from .derivation import derive_key
 from .errors import CiphertextInvalid
-from .framing import frame
+from .framing import frame, framed, framing
 from .set_digest import DIGEST_BYTES, SetDigest
 
 _NONCE_BYTES = 12
@@ -32,12 +32,13 @@ class ScopeKey:
     """
 
     __slots__ = (
+        "_beginnings",
         "_binding",
         "_content",
         "_element",
         "_mask",
         "_query",
-        "_seal",
+        "_seal_base",
         "_statement",
         "_token_base",
         "epoch",
@@ -54,12 +55,14 @@ class ScopeKey:
         self._content = AESGCM(derive_key(root, "muniment/v1/scope/content", context))
         self._statement = derive_key(root, "muniment/v1/scope/statement", context)
         self._query = derive_key(root, "muniment/v1/scope/query", context)
-        self._seal = derive_key(root, "muniment/v1/scope/seal", context)
+        # Copying a hash object with the key already in it is a third faster than keying it each time.
+        seal = derive_key(root, "muniment/v1/scope/seal", context)
+        self._seal_base = blake2b(key=seal, digest_size=32)
         self._element = derive_key(root, "muniment/v1/scope/set-element", context)
         self._mask = derive_key(root, "muniment/v1/scope/set-mask", context)
         index = derive_key(root, "muniment/v1/scope/index", context)
-        # Copying a hash object with the key already in it is a third faster than keying it each time.
         self._token_base = blake2b(key=index, digest_size=8)
+        self._beginnings: dict[tuple[str, int], bytes] = {}
 
     def encrypt(self, plaintext: bytes, kind: str, *row: bytes) -> bytes:
         """AES-256-GCM ciphertext that opens only in this scope and epoch, for this kind and row.
@@ -68,20 +71,28 @@ class ScopeKey:
         (1 byte), nonce (12), ciphertext, tag (16).
         """
         nonce = os.urandom(_NONCE_BYTES)
-        aad = frame(_VERSION, *self._binding, kind.encode(), *row)
+        aad = self._place(kind, row)
         return b"".join((_VERSION, nonce, self._content.encrypt(nonce, plaintext, aad)))
 
     def decrypt(self, ciphertext: bytes, kind: str, *row: bytes) -> bytes:
         """The plaintext of `encrypt` with the same kind and row. Raises CiphertextInvalid."""
         if len(ciphertext) < 1 + _NONCE_BYTES + _TAG_BYTES or ciphertext[:1] != _VERSION:
             raise CiphertextInvalid("not a ciphertext of a known version")
-        aad = frame(_VERSION, *self._binding, kind.encode(), *row)
+        aad = self._place(kind, row)
         try:
             return self._content.decrypt(
                 ciphertext[1 : 1 + _NONCE_BYTES], ciphertext[1 + _NONCE_BYTES :], aad
             )
         except InvalidTag:
             raise CiphertextInvalid("a ciphertext does not open in this place") from None
+
+    def _place(self, kind: str, row: tuple[bytes, ...]) -> bytes:
+        # The parts of a key's places are the same but for the row, and there are few kinds.
+        beginning = self._beginnings.get((kind, len(row)))
+        if beginning is None:
+            first = (_VERSION, *self._binding, kind.encode())
+            beginning = self._beginnings[kind, len(row)] = framing(len(first) + len(row), *first)
+        return beginning + framed(*row)
 
     def token_hashes(self, tokens: Sequence[str]) -> list[int]:
         """One signed 64-bit number per token, in their order: keyed BLAKE2b (RFC 7693) of 8 bytes."""
@@ -103,11 +114,13 @@ class ScopeKey:
 
     def seal(self, canonical: bytes) -> bytes:
         """32 bytes that authenticate canonical bytes made by `seal.py`."""
-        return blake2b(canonical, key=self._seal, digest_size=32).digest()
+        state = self._seal_base.copy()
+        state.update(canonical)
+        return state.digest()
 
     def verify_seal(self, canonical: bytes, seal: bytes) -> bool:
         """Whether the seal is that of these bytes; compared in constant time."""
-        return compare_digest(blake2b(canonical, key=self._seal, digest_size=32).digest(), seal)
+        return compare_digest(self.seal(canonical), seal)
 
     def set_element(self, data: bytes) -> bytes:
         """32 bytes that stand for a row (its seal) in the scope's SetDigest."""

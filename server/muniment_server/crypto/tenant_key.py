@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from .derivation import derive_key
 from .errors import TokenInvalid
-from .framing import frame
+from .framing import frame, framed, framing
 
 _NONCE_BYTES = 12
 _TAG_BYTES = 16
@@ -28,7 +28,7 @@ class TenantKey:
     (NIST SP 800-38D, section 8.3).
     """
 
-    __slots__ = ("_audit", "_mac", "_scope_id", "_token", "tenant_id")
+    __slots__ = ("_audit", "_begun", "_mac", "_scope_id", "_token", "tenant_id")
 
     def __init__(self, tenant_id: UUID, root: bytes) -> None:
         context = frame(b"muniment.tenant.v1", tenant_id.bytes)
@@ -36,6 +36,8 @@ class TenantKey:
         self._scope_id = derive_key(root, "muniment/v1/tenant/scope-id", context)
         self._mac = derive_key(root, "muniment/v1/tenant/mac", context)
         self._audit = derive_key(root, "muniment/v1/tenant/audit", context)
+        self._begun: dict[str, blake2b] = {}
+        """By purpose, of which there are few: the state in which its codes begin."""
         self._token = AESGCM(derive_key(root, "muniment/v1/tenant/token", context))
 
     def scope_id(self, kind: int, label: str) -> UUID:
@@ -48,7 +50,14 @@ class TenantKey:
 
     def mac(self, purpose: str, data: bytes) -> bytes:
         """32 bytes (keyed BLAKE2b, RFC 7693); two purposes never give the same for the same data."""
-        return blake2b(frame(purpose.encode(), data), key=self._mac, digest_size=32).digest()
+        begun = self._begun.get(purpose)
+        if begun is None:
+            begun = self._begun[purpose] = blake2b(
+                framing(2, purpose.encode()), key=self._mac, digest_size=32
+            )
+        state = begun.copy()
+        state.update(framed(data))
+        return state.digest()
 
     def audit_mac(self, data: bytes) -> bytes:
         """32 bytes that authenticate the canonical bytes of an audit event."""

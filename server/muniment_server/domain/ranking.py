@@ -69,6 +69,7 @@ _SOURCE: Mapping[SourceType, float] = {
     SourceType.THIRD_PARTY: 0.97,
 }
 _LEAST_FACTOR = 0.05
+_MOST_MADE = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,19 @@ class RankingSettings:
 
     @classmethod
     def of(cls, ranking: Ranking) -> "RankingSettings":
-        """The defaults as a tenant scaled them."""
+        """The defaults as a tenant scaled them; remembered while the settings are."""
+        known = _MADE.get(id(ranking))
+        if known is not None:
+            return known[1]
+        made = cls._of(ranking)
+        if len(_MADE) >= _MOST_MADE:
+            _MADE.clear()
+        # What is kept with it holds the place that it is found by.
+        _MADE[id(ranking)] = (ranking, made)
+        return made
+
+    @classmethod
+    def _of(cls, ranking: Ranking) -> "RankingSettings":
         legs = {leg: float(getattr(ranking.legs, leg.name.lower())) for leg in RetrievalLeg}
         lives = ranking.half_life_days
         return cls(
@@ -129,4 +142,5 @@ def _scaled(factor: float, by: float) -> float:
     return max(_LEAST_FACTOR, 1 + (factor - 1) * by)
 
 
+_MADE: dict[int, tuple[Ranking, RankingSettings]] = {}
 DEFAULTS = RankingSettings.of(Ranking())

@@ -8,8 +8,9 @@ from uuid import UUID
 from muniment_server.domain.model import MemoryFilter, Revision
 
 from .database import Row, UnitOfWork
-from .memories import filter_values, is_unrestricted, to_revision, to_scope
+from .memories import filter_values, is_unrestricted
 from .recall import Aim, Candidate, RecallRows
+from .rows import to_revision, to_scope
 
 _RANK_DEPTH = 200
 _GIVEN = (

@@ -14,7 +14,7 @@ from pgvector import HalfVector
 from muniment_server.domain.model import EmbeddingState, Revision
 
 from .database import UnitOfWork
-from .memories import to_revision
+from .rows import to_revision
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from muniment_server.domain.model import ErasureState, ErasureTarget, MemoryFilt
 from .database import Row, UnitOfWork
 from .hints import keys_destroyed
 from .ingest import forget_turns, remove_ingests
-from .memories import filter_values, to_revision
+from .memories import filter_values
+from .rows import to_revision
 
 
 @dataclass(frozen=True, slots=True)

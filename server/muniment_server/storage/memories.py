@@ -1,11 +1,8 @@
 """Memories, their history, their vectors and postings: rows to values and back."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, fields
-from datetime import UTC, datetime
-from operator import itemgetter
-from types import NoneType
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -14,129 +11,20 @@ from psycopg.types.json import Jsonb
 from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.model import (
     MemoryFilter,
-    MemoryKind,
-    MemoryState,
-    PropertyValue,
     Revision,
-    ScopeKind,
     ScopeRow,
-    SourceType,
-    TrustLevel,
 )
 
 from .database import Row, UnitOfWork
+from .rows import COLUMNS, SCOPE_COLUMNS
+from .rows import to_revision as to_revision
+from .rows import to_scope as to_scope
 
-_COLUMNS = tuple(f.name for f in fields(Revision))
-_ENUMS = {"state": MemoryState, "kind": MemoryKind, "trust": TrustLevel, "source_type": SourceType}
-_NUMBERS = (
-    "doc_no",
-    "revision",
-    "content_revision",
-    "key_epoch",
-    "analyzer",
-    "term_count",
-    "reinforce_count",
-)
-_INSTANTS = ("expire_time", "valid_from", "valid_to", "reinforce_time")
-_NAMES = ("slot", "agent", "session", "origin_session", "author_agent", "source_ref")
-_TYPES: dict[str, Any] = {
-    "memory_id": UUID,
-    "scope_id": UUID,
-    **_ENUMS,
-    **dict.fromkeys(_NUMBERS, int),
-    "confidence": (float, NoneType),
-    "create_time": datetime,
-    "update_time": datetime,
-    **dict.fromkeys(_INSTANTS, (datetime, NoneType)),
-    **dict.fromkeys(("supersedes", "superseded_by"), (UUID, NoneType)),
-    "author": str,
-    **dict.fromkeys(_NAMES, (str, NoneType)),
-    "turn_number": (int, NoneType),
-    "tags": tuple,
-    "tokens": tuple,
-    "properties": dict,
-    **dict.fromkeys(("statement_hash", "content_ct", "seal"), bytes),
-}
-# The driver gives each column its type; what is left to look for is what it gives instead.
-_REQUIRED = itemgetter(*(name for name, kind in _TYPES.items() if not isinstance(kind, tuple)))
-_TIMES = itemgetter("create_time", "update_time", *_INSTANTS)
-_NEUTRAL: dict[str, Any] = {
-    **dict.fromkeys(_NUMBERS, 0),
-    "state": MemoryState.QUARANTINED,
-    "kind": MemoryKind.FACT,
-    "trust": TrustLevel.UNTRUSTED,
-    "source_type": SourceType.THIRD_PARTY,
-    "create_time": datetime.min.replace(tzinfo=UTC),
-    "update_time": datetime.min.replace(tzinfo=UTC),
-    "author": "",
-    **dict.fromkeys(("statement_hash", "content_ct", "seal"), b""),
-}
-NEVER_ANALYSED = -1
-"""The analyzer of a row that the service cannot have stored."""
 _NOBODY = UUID(int=0)
-_SCOPE_COLUMNS = tuple(f.name for f in fields(ScopeRow))
-
-
-def to_revision(row: Row) -> Revision:
-    """A row of `memory` or `memory_revision` as a value.
-
-    Whoever writes to the database can put values there that the service never stores. Such a row must
-    not fail the answer that it would stand in: it comes back with what can be read of it, and with an
-    analyzer that no seal was ever made over, so that it is nowhere taken for genuine.
-    """
-    values = {name: row[name] for name in _COLUMNS}
-    try:
-        values["state"] = MemoryState(values["state"])
-        values["kind"] = MemoryKind(values["kind"])
-        values["trust"] = TrustLevel(values["trust"])
-        values["source_type"] = SourceType(values["source_type"])
-        values["tags"] = tuple(values["tags"])
-        values["tokens"] = tuple(values["tokens"])
-        values["properties"] = _properties(values["properties"])
-        readable = (
-            None not in _REQUIRED(values)
-            and int not in map(type, _TIMES(values))
-            and {str}.issuperset(map(type, values["tags"]))
-        )
-    except (AttributeError, OverflowError, TypeError, ValueError):
-        readable = False
-    return Revision(**values) if readable else _unreadable(row)
-
-
-def _unreadable(row: Row) -> Revision:
-    values: dict[str, Any] = {}
-    for name, kind in _TYPES.items():
-        values[name] = row[name] if isinstance(row[name], kind) else _NEUTRAL.get(name)
-    for name, enum in _ENUMS.items():
-        with suppress(ValueError):
-            values[name] = enum(row[name])
-    return Revision(**(values | {"analyzer": NEVER_ANALYSED, "tags": (), "tokens": (), "properties": {}}))
-
-
-def _properties(stored: Mapping[str, Any]) -> dict[str, PropertyValue]:
-    # jsonb knows one kind of number; a property's number is a double.
-    found: dict[str, PropertyValue] = {}
-    for key, value in stored.items():
-        if isinstance(value, (str, bool)):
-            found[key] = value
-        else:
-            found[key] = float(value)
-    return found
-
-
-def to_scope(row: Row) -> ScopeRow:
-    """A row of `scope` as a value."""
-    values = {name: row[name] for name in _SCOPE_COLUMNS}
-    try:
-        values["kind"] = ScopeKind(values["kind"])
-    except ValueError:
-        # Not stored by the service: it can be locked and erased, and its seal holds nowhere.
-        values |= {"kind": ScopeKind.SUBJECT, "seal": b""}
-    return ScopeRow(**values)
 
 
 def _values(revision: Revision) -> dict[str, Any]:
-    values: dict[str, Any] = {name: getattr(revision, name) for name in _COLUMNS}
+    values: dict[str, Any] = {name: getattr(revision, name) for name in COLUMNS}
     for name in ("state", "kind", "trust", "source_type"):
         values[name] = int(values[name])
     values["tags"] = list(revision.tags)
@@ -168,7 +56,7 @@ async def update_scope(work: UnitOfWork, scope: ScopeRow, now: datetime) -> None
 
 
 def _scope_values(scope: ScopeRow) -> dict[str, Any]:
-    values: dict[str, Any] = {name: getattr(scope, name) for name in _SCOPE_COLUMNS}
+    values: dict[str, Any] = {name: getattr(scope, name) for name in SCOPE_COLUMNS}
     values["kind"] = int(scope.kind)
     return values
 

@@ -10,7 +10,7 @@ from pgvector import HalfVector
 from muniment_server.domain.model import MemoryState, Revision
 
 from .database import UnitOfWork
-from .memories import to_revision
+from .rows import to_revision
 
 
 @dataclass(frozen=True, slots=True)

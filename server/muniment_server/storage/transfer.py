@@ -6,7 +6,7 @@ from uuid import UUID
 from muniment_server.domain.model import MemoryState, Revision
 
 from .database import UnitOfWork
-from .memories import to_revision
+from .rows import to_revision
 
 Known = tuple[bytes, int, str | None, str | None, str | None]
 """Statement hash, kind, slot, agent and session of a stored memory."""

@@ -12,7 +12,7 @@ from muniment_server.domain.model import Revision, ScopeRow
 from .database import Row, UnitOfWork
 from .erasures import ErasureRow, to_erasure
 from .ingest import Conversation, IngestRow, to_ingest
-from .memories import to_revision, to_scope
+from .rows import to_revision, to_scope
 
 SNAPSHOT: Final = {"transaction_isolation": "repeatable read", "transaction_read_only": "on"}
 """Settings of a transaction whose statements all see the same state, and change nothing."""
