@@ -118,6 +118,20 @@ async def test_turns_that_live_in_a_session_are_neighbours_there(caller: Caller,
     assert NEIGHBOUR in legs_of(found)
 
 
+async def test_the_only_text_with_a_number_is_found_however_long_it_is(caller: Caller) -> None:
+    things = "river market lamp bread window garden music paper cloud silver".split()
+    notes = [f"Ann likes the {thing}, {mood}." for thing in things for mood in ("often", "rarely")]
+    words = " ".join(f"clause{number} about delivery and liability" for number in range(120))
+    report = write_pb2.WriteItem(content=f"{words} order 9083-KD", kind=memory_pb2.MEMORY_KIND_EVENT)
+    report.provenance.source_type = memory_pb2.SOURCE_TYPE_TOOL
+    report.provenance.confidence = 0.5
+    written = await caller.write("u1", *notes, report)
+    assert written.results[-1].memory.state == memory_pb2.MEMORY_STATE_ACTIVE
+    for legs in ([], [LEXICAL]):
+        answer = await caller.recall("u1", "9083-KD", legs=legs, min_score=0.14)
+        assert answer.memories[0].memory.content.endswith("9083-KD")
+
+
 async def test_whoever_is_named_is_the_one_who_speaks(caller: Caller) -> None:
     await caller.write(
         "u1",

@@ -24,6 +24,7 @@ from muniment_server.domain.model import (
     SourceType,
     TrustLevel,
 )
+from muniment_server.storage import recall as recall_module
 from muniment_server.storage.database import Database
 from muniment_server.storage.embeddings import EmbeddingRow, insert_embeddings
 from muniment_server.storage.memories import index_tokens, insert_memories, insert_scope
@@ -291,6 +292,25 @@ def test_what_is_drawn_has_the_best_with_the_scores_that_the_exact_statement_giv
             assert memory_id not in known or known[memory_id] == pytest.approx(score, abs=1e-12)
         found.append(share_of_best(drawn, exact))
     assert np.mean(found) >= 0.98
+
+
+@pytest.mark.parametrize("remembered", [1, 10**6, None])
+@pytest.mark.parametrize("exact", [True, False])
+def test_the_scope_says_which_statement_answers_and_not_what_was_remembered_of_it(
+    stored: Store, remembered: int | None, exact: bool
+) -> None:
+    tenant_id = stored.database.add_tenant(f"remembered-{remembered}-{exact}")
+    corpus = Corpus(384)
+    place = stored.run(store(stored.pool, tenant_id, corpus))
+    question = corpus.question()
+    known = stored.run(ask(stored.pool, tenant_id, place, question, exact=exact))
+    assert (known.total == corpus.size) is exact
+    if remembered is None:
+        recall_module._SCALES._scales.clear()
+    else:
+        recall_module._SCALES.note(tenant_id, place.scope_id, remembered)
+    answer = stored.run(ask(stored.pool, tenant_id, place, question, exact=exact))
+    assert (answer.total, scores(answer)) == (known.total, scores(known))
 
 
 def test_a_filter_that_leaves_little_of_what_was_drawn_is_answered_exactly(stored: Store) -> None:

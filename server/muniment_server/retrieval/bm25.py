@@ -28,7 +28,7 @@ from math import log
 
 K1 = 1.2
 B = 0.75
-MAX_LENGTH_RATIO = 4.0
+MAX_LENGTH_RATIO = 3.0
 """Of a memory to the average of its scope, in `share` only. Without a bound a text a hundred times longer
 than the average would have next to no share even where it holds every word of the query, and the
 threshold for being relevant would hide it. `score`, and with it the order of the lexical leg, has none."""

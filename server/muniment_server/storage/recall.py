@@ -227,6 +227,7 @@ class Scales:
 
 
 _SCALES = Scales()
+_Statement = tuple[str, Mapping[str, Any]]
 _DRAW = Draw()
 
 
@@ -300,14 +301,33 @@ async def _run(
     read = ("scope_read", {"scope_ids": [scope_id]})
     scale = _SCALES.get(work.tenant_id, scope_id)
     # Only what is ACTIVE has words in the index, and without words or a vector there is nothing to draw by.
-    if values["states"] == [MemoryState.ACTIVE] and (values["tokens"] or values["embedding"] is not None):
-        size = _size(await work.fetch(read[0], **read[1])) if scale is None else scale.size
-        if size > exact_rows:
-            drawing = {**values, **draw.values(values["fetch"])}
-            scopes, rows = await work.fetch_together(read, ("recall_large", drawing))
-            _SCALES.note(work.tenant_id, scope_id, _size(scopes))
-            if rows[0]["enough"]:
-                return scopes, rows
+    if values["states"] != [MemoryState.ACTIVE] or not (values["tokens"] or values["embedding"] is not None):
+        return await _score_all(work, values, read)
+    size = _size(await work.fetch(read[0], **read[1])) if scale is None else scale.size
+    drawing = size > exact_rows
+    scopes, rows = await (_draw(work, values, read, draw) if drawing else _score_all(work, values, read))
+    if (_size(scopes) > exact_rows) is drawing:
+        return scopes, rows
+    # It has another size than was remembered. What answers depends on the scope, and not on who asked before.
+    return await (_score_all(work, values, read) if drawing else _draw(work, values, read, draw))
+
+
+async def _draw(
+    work: UnitOfWork, values: Mapping[str, Any], read: _Statement, draw: Draw
+) -> tuple[list[Row], list[Row]]:
+    """Score what may come first; all, where the filters leave too little of it."""
+    drawing = ("recall_large", {**values, **draw.values(values["fetch"])})
+    scopes, rows = await work.fetch_together(read, drawing)
+    _SCALES.note(work.tenant_id, values["scope_id"], _size(scopes))
+    return (scopes, rows) if rows[0]["enough"] else await _score_all(work, values, read)
+
+
+async def _score_all(
+    work: UnitOfWork, values: Mapping[str, Any], read: _Statement
+) -> tuple[list[Row], list[Row]]:
+    """Score all, with what turns need where there are turns."""
+    scope_id: UUID = values["scope_id"]
+    scale = _SCALES.get(work.tenant_id, scope_id)
     # What is filtered out is no turn either.
     without = values["kinds"] is not None and MemoryKind.TURN not in values["kinds"]
     name = "recall_facts" if without or (scale is not None and scale.turns is False) else "recall_turns"

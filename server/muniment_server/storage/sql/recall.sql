@@ -130,10 +130,10 @@ scoped AS NOT MATERIALIZED (
     -- A text so long that the share bounds what it loses has sums of its own.
     SELECT doc_no,
            sum(most * tf / nullif(tf + long, 0)) FILTER (WHERE NOT speaks) AS bm25_said,  --@turns
-           sum(most * tf / nullif(tf + 3.9::float8, 0)) FILTER (WHERE NOT speaks AND long > 3.9::float8)  --@turns
+           sum(most * tf / nullif(tf + 3.0::float8, 0)) FILTER (WHERE NOT speaks AND long > 3.0::float8)  --@turns
                AS bounded_said,  --@turns
            sum(most * tf / nullif(tf + long, 0)) AS bm25,
-           sum(most * tf / nullif(tf + 3.9::float8, 0)) FILTER (WHERE long > 3.9::float8) AS bounded
+           sum(most * tf / nullif(tf + 3.0::float8, 0)) FILTER (WHERE long > 3.0::float8) AS bounded
     FROM (SELECT doc_no, most, tf, 0.3::float8 + doc_terms * (SELECT per_term FROM statistics) AS long
                  , speaks  --@turns
           FROM hits OFFSET 0) contributions
@@ -165,7 +165,7 @@ scoped AS NOT MATERIALIZED (
                                                      AND 1 PRECEDING), 0) AS rarer FROM frequencies) f  --@drawn
     WHERE rarer < 20000  --@drawn
 ), words AS MATERIALIZED (  --@drawn
-    SELECT p.doc_no, sum(t.most * p.tf / nullif(p.tf + least(3.9::float8, 0.3::float8 + p.doc_terms  --@drawn
+    SELECT p.doc_no, sum(t.most * p.tf / nullif(p.tf + least(3.0::float8, 0.3::float8 + p.doc_terms  --@drawn
                              * (SELECT per_term FROM statistics)), 0)) AS said  --@drawn
     FROM posting p  --@drawn
     JOIN telling t ON t.token = p.token  --@drawn
