@@ -119,7 +119,7 @@ async def test_turns_that_live_in_a_session_are_neighbours_there(caller: Caller,
 
 
 async def test_the_only_text_with_a_number_is_found_however_long_it_is(caller: Caller) -> None:
-    things = "river market lamp bread window garden music paper cloud silver".split()
+    things = ["river", "market", "lamp", "bread", "window", "garden", "music", "paper", "cloud", "silver"]
     notes = [f"Ann likes the {thing}, {mood}." for thing in things for mood in ("often", "rarely")]
     words = " ".join(f"clause{number} about delivery and liability" for number in range(120))
     report = write_pb2.WriteItem(content=f"{words} order 9083-KD", kind=memory_pb2.MEMORY_KIND_EVENT)
@@ -128,7 +128,7 @@ async def test_the_only_text_with_a_number_is_found_however_long_it_is(caller: C
     written = await caller.write("u1", *notes, report)
     assert written.results[-1].memory.state == memory_pb2.MEMORY_STATE_ACTIVE
     for legs in ([], [LEXICAL]):
-        answer = await caller.recall("u1", "9083-KD", legs=legs, min_score=0.14)
+        answer = await caller.recall("u1", "9083-KD", legs=legs, min_score=0.12)
         assert answer.memories[0].memory.content.endswith("9083-KD")
 
 
