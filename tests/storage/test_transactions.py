@@ -250,3 +250,34 @@ async def test_what_gives_no_rows_is_not_asked_for_them(pool: Database) -> None:
         async with pool.transaction(None) as work:
             await work.fetch("add", id=1, name="a")
     assert await names(pool) == []
+
+
+async def test_a_commit_goes_on_while_the_caller_does(pool: Database, things: PostgresDatabase) -> None:
+    async with pool.transaction(None) as work:
+        await add(work, 1)
+        work.send_commit()
+        async with asyncio.timeout(20):
+            while not things.rows("SELECT * FROM thing"):  # noqa: ASYNC110 - there is no event
+                await asyncio.sleep(0.01)
+        with pytest.raises(RuntimeError):
+            await work.send("one")
+    assert await names(pool) == ["thing 1"]
+
+
+async def test_a_commit_that_fails_is_told_at_the_end(pool: Database, things: PostgresDatabase) -> None:
+    things.execute("ALTER TABLE thing ADD CONSTRAINT once UNIQUE (name) DEFERRABLE INITIALLY DEFERRED")
+    reached = False
+
+    async def attempt() -> None:
+        nonlocal reached
+        async with pool.transaction(None) as work:
+            await work.send("add", id=1, name="same")
+            await work.send("add", id=2, name="same")
+            work.send_commit()
+            reached = True
+
+    with pytest.raises(UniqueConflict) as caught:
+        await attempt()
+    assert reached
+    assert caught.value.constraint == "once"
+    assert await names(pool) == []

@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any
 
 from google.protobuf import json_format
-from google.protobuf.struct_pb2 import Struct
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from muniment_server._gen.muniment.v1 import (
@@ -19,13 +18,10 @@ from muniment_server._gen.muniment.v1 import (
 from muniment_server.application.consistency import token_order
 from muniment_server.application.erase import Receipt
 from muniment_server.application.explaining import LegScore
-from muniment_server.application.recall_types import Degradation, NearMiss, Ranked, Recalled
+from muniment_server.application.recall_types import Degradation, NearMiss, Recalled
 from muniment_server.audit.events import EPOCH, from_micros
 from muniment_server.domain.importance import Factor
 from muniment_server.domain.model import Memory, PropertyValue, Provenance, Scope, ScopeKind
-
-_TEXTS = ("etag", "slot", "content", "speaker")
-_INSTANTS = ("create_time", "update_time", "expire_time", "erase_time", "reinforce_time")
 
 
 def number(value: int | None) -> Any:
@@ -37,18 +33,33 @@ def timestamp(value: datetime | None) -> Timestamp | None:
     """An instant; None stays unset."""
     if value is None:
         return None
+    message = Timestamp()
+    _put_instant(message, value)
+    return message
+
+
+def _put_instant(message: Timestamp, value: datetime) -> None:
     since = value - EPOCH
-    return Timestamp(seconds=since.days * 86_400 + since.seconds, nanos=since.microseconds * 1_000)
+    message.seconds = since.days * 86_400 + since.seconds
+    message.nanos = since.microseconds * 1_000
 
 
 def scope(value: Scope) -> memory_pb2.Scope:
     """A scope."""
-    message = memory_pb2.Scope(agent=value.agent, session=value.session)
+    message = memory_pb2.Scope()
+    _put_scope(message, value)
+    return message
+
+
+def _put_scope(message: memory_pb2.Scope, value: Scope) -> None:
     if value.kind is ScopeKind.SUBJECT:
         message.subject = value.label
     else:
         message.space = value.label
-    return message
+    if value.agent is not None:
+        message.agent = value.agent
+    if value.session is not None:
+        message.session = value.session
 
 
 def property_value(value: PropertyValue) -> memory_pb2.PropertyValue:
@@ -62,57 +73,75 @@ def property_value(value: PropertyValue) -> memory_pb2.PropertyValue:
 
 def memory(value: Memory) -> memory_pb2.Memory:
     """A memory; a tombstone has id, state and erase time only."""
-    # What is empty is not named: each field that is costs as much as one that says something.
-    named: dict[str, Any] = {}
-    for name in _TEXTS:
-        text = getattr(value, name)
-        if text:
-            named[name] = text
-    for name in _INSTANTS:
-        instant = getattr(value, name)
-        if instant is not None:
-            named[name] = timestamp(instant)
-    if value.scope:
-        named["scope"] = scope(value.scope)
+    message = memory_pb2.Memory()
+    _put_memory(message, value)
+    return message
+
+
+def _put_memory(message: memory_pb2.Memory, value: Memory, *, full: bool = True) -> None:
+    """Put a memory where it is to stand: a message within another is copied. What is empty costs nothing.
+
+    full: with what was encrypted of it.
+    """
+    message.memory_id = str(value.memory_id)
+    message.state = number(value.state)
+    message.revision = value.revision
+    message.etag = value.etag
     if value.kind is not None:
-        named["kind"] = number(value.kind)
+        message.kind = number(value.kind)
+    if value.scope is not None:
+        _put_scope(message.scope, value.scope)
+    if full:
+        if value.content:
+            message.content = value.content
+        if value.speaker:
+            message.speaker = value.speaker
+        if value.attributes:
+            json_format.Parse(value.attributes, message.attributes)
+    if value.slot:
+        message.slot = value.slot
     if value.turn_number is not None:
-        named["turn_number"] = value.turn_number
+        message.turn_number = value.turn_number
     if value.tags:
-        named["tags"] = value.tags
-    if value.properties:
-        named["properties"] = {key: property_value(one) for key, one in value.properties.items()}
-    if value.attributes:
-        named["attributes"] = json_format.Parse(value.attributes, Struct())
-    if value.provenance:
-        named["provenance"] = _provenance(value.provenance)
-    if value.validity.start or value.validity.end:
-        named["validity"] = memory_pb2.Validity(
-            start_time=timestamp(value.validity.start), end_time=timestamp(value.validity.end)
-        )
-    if value.supersedes:
-        named["supersedes"] = str(value.supersedes)
-    if value.superseded_by:
-        named["superseded_by"] = str(value.superseded_by)
-    return memory_pb2.Memory(
-        memory_id=str(value.memory_id),
-        revision=value.revision,
-        state=number(value.state),
-        reinforcement_count=value.reinforce_count,
-        **named,
-    )
+        message.tags.extend(value.tags)
+    for key, one in value.properties.items():
+        message.properties[key].CopyFrom(property_value(one))
+    if value.provenance is not None:
+        _put_provenance(message.provenance, value.provenance)
+    if value.validity.start is not None:
+        _put_instant(message.validity.start_time, value.validity.start)
+    if value.validity.end is not None:
+        _put_instant(message.validity.end_time, value.validity.end)
+    if value.create_time is not None:
+        _put_instant(message.create_time, value.create_time)
+    if value.update_time is not None:
+        _put_instant(message.update_time, value.update_time)
+    if value.expire_time is not None:
+        _put_instant(message.expire_time, value.expire_time)
+    if value.erase_time is not None:
+        _put_instant(message.erase_time, value.erase_time)
+    if value.reinforce_time is not None:
+        _put_instant(message.reinforce_time, value.reinforce_time)
+    if value.reinforce_count:
+        message.reinforcement_count = value.reinforce_count
+    if value.supersedes is not None:
+        message.supersedes = str(value.supersedes)
+    if value.superseded_by is not None:
+        message.superseded_by = str(value.superseded_by)
 
 
-def _provenance(value: Provenance) -> memory_pb2.Provenance:
-    return memory_pb2.Provenance(
-        source_type=number(value.source_type),
-        source_ref=value.source_ref,
-        session=value.session,
-        author=value.author,
-        agent=value.author_agent,
-        confidence=value.confidence,
-        trust=number(value.trust),
-    )
+def _put_provenance(message: memory_pb2.Provenance, value: Provenance) -> None:
+    message.source_type = number(value.source_type)
+    message.trust = number(value.trust)
+    message.author = value.author
+    if value.source_ref:
+        message.source_ref = value.source_ref
+    if value.session is not None:
+        message.session = value.session
+    if value.author_agent:
+        message.agent = value.author_agent
+    if value.confidence is not None:
+        message.confidence = value.confidence
 
 
 def token(text: str) -> consistency_pb2.ConsistencyToken:
@@ -126,22 +155,6 @@ def _leg(score: LegScore) -> recall_pb2.LegScore:
         rank=score.rank or 0,
         raw_score=score.raw_score,
         contribution=score.contribution,
-    )
-
-
-def _ranked(value: Ranked, *, full: bool, explain: bool) -> recall_pb2.RankedMemory:
-    shown = memory(value.memory)
-    if not full:
-        shown.ClearField("content")
-        shown.ClearField("attributes")
-        shown.ClearField("speaker")
-    return recall_pb2.RankedMemory(
-        memory=shown,
-        rank=value.rank,
-        score=value.score,
-        packed=value.packed,
-        leg_scores=[_leg(score) for score in value.legs] if explain else [],
-        factors=factors(value.factors) if explain else [],
     )
 
 
@@ -187,8 +200,7 @@ def recalled(
 ) -> memory_service_pb2.RecallResponse:
     """The answer of Recall."""
     packed = value.packed
-    return memory_service_pb2.RecallResponse(
-        memories=[_ranked(one, full=full, explain=explain) for one in value.ranked],
+    answer = memory_service_pb2.RecallResponse(
         recall_id=str(value.recall_id),
         packed_context=recall_pb2.PackedContext(
             text=packed.text,
@@ -211,6 +223,13 @@ def recalled(
         trace_id=trace_id,
         read_time=timestamp(value.read_time),
     )
+    for one in value.ranked:
+        ranked = answer.memories.add(rank=one.rank, score=one.score, packed=one.packed)
+        _put_memory(ranked.memory, one.memory, full=full)
+        if explain:
+            ranked.leg_scores.extend([_leg(score) for score in one.legs])
+            ranked.factors.extend(factors(one.factors))
+    return answer
 
 
 def receipt(value: Receipt) -> erasure_pb2.ErasureReceipt:

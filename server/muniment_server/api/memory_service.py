@@ -98,12 +98,12 @@ class MemoryService(IngestCalls, CorrectionCalls, memory_service_pb2_grpc.Memory
             as_of=as_of,
             strong=request.HasField("consistency") and request.consistency.strong,
         )
-        recalled = await recall(services, call, command)
-        return answers.recalled(
-            recalled,
-            full=request.view != memory_pb2.MEMORY_VIEW_BASIC,
-            explain=request.explain,
-            trace_id=call.trace_id,
+        full, explain = request.view != memory_pb2.MEMORY_VIEW_BASIC, request.explain
+        return await recall(
+            services,
+            call,
+            command,
+            lambda found: answers.recalled(found, full=full, explain=explain, trace_id=call.trace_id),
         )
 
     async def Supersede(

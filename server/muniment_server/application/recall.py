@@ -1,8 +1,9 @@
 """Recall: what is relevant to a query, ranked, explained and receipted."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
+from typing import TypeVar
 from uuid import UUID
 
 from muniment_server.audit.events import AuditAction
@@ -30,9 +31,15 @@ from .scoping import EpochChanged, bind_scope, reading_key
 from .services import ModelChanged, Services
 from .viewing import within_view
 
+Answer = TypeVar("Answer")
 
-async def recall(services: Services, context: CallContext, command: RecallCommand) -> Recalled:
+
+async def recall(
+    services: Services, context: CallContext, command: RecallCommand, encode: Callable[[Recalled], Answer]
+) -> Answer:
     """Answer a Recall; its receipt is committed before this returns.
+
+    encode: makes the answer, while the receipt becomes durable.
 
     Raises InvalidRequest, PermissionDenied, Unimplemented, the errors of a consistency token, and
     Overloaded or DatabaseUnavailable. A failing embedder only takes the vector leg away.
@@ -73,13 +80,15 @@ async def recall(services: Services, context: CallContext, command: RecallComman
                 key = await _only_key(services, context, scope_id)
             query = take_query(services, live, command, key, embedded, settings)
             try:
-                answer = await _answer(services, context, command, tenant_key, key, scope_id, query, settings)
+                recalled, answer = await _answer(
+                    services, context, command, tenant_key, key, scope_id, query, settings, encode
+                )
                 break
             except EpochChanged as change:
                 epoch = change.epoch
             except ModelChanged:
                 live, embedded = await embed_anew(services, live, context, command)
-        _trace(span, command, query, answer)
+        _trace(span, command, query, recalled)
     services.on_recorded(context.tenant_id)
     return answer
 
@@ -151,7 +160,8 @@ async def _answer(
     scope_id: UUID,
     query: Query,
     settings: TenantSettings,
-) -> Recalled:
+    encode: Callable[[Recalled], Answer],
+) -> tuple[Recalled, Answer]:
     least = _least(settings, query.live)
     min_score = least if command.min_score is None else command.min_score
     now = services.clock()
@@ -237,7 +247,9 @@ async def _answer(
                 )
             },
         )
-    return recalled
+        work.send_commit()
+        answer = encode(recalled)
+    return recalled, answer
 
 
 def _least(settings: TenantSettings, live: LiveModel) -> float:

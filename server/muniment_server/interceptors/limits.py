@@ -117,21 +117,24 @@ class LimitStage:
         method_class = call.rule.method_class
         limiter = self.limiters[method_class]
         patience = min(self._patience, call.remaining() / 2)
-        async with self._share(method_class, call, limiter.limit, patience):
-            await limiter.acquire(patience)
-            try:
-                return await call.proceed()
-            finally:
-                limiter.release()
+        if method_class not in _SHARED or call.identity is None:
+            return await self._held(limiter, call, patience)
+        holder = (method_class, call.identity.tenant_id)
+        async with self._share(holder, limiter.limit, patience):
+            return await self._held(limiter, call, patience)
+
+    @staticmethod
+    async def _held(limiter: Limiter, call: Call, patience: float) -> object:
+        await limiter.acquire(patience)
+        try:
+            return await call.proceed()
+        finally:
+            limiter.release()
 
     @contextlib.asynccontextmanager
     async def _share(
-        self, method_class: MethodClass, call: Call, limit: int, patience: float
+        self, holder: tuple[MethodClass, UUID], limit: int, patience: float
     ) -> AsyncIterator[None]:
-        if method_class not in _SHARED or call.identity is None:
-            yield
-            return
-        holder = (method_class, call.identity.tenant_id)
         share = self._shares.get(holder)
         if share is None:
             most = max(1, limit // 2)

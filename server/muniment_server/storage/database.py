@@ -141,6 +141,13 @@ class UnitOfWork:
         for values in rows:
             self._send(statement, values)
 
+    def send_commit(self) -> None:
+        """Have the server commit while the caller goes on; nothing can be sent any more.
+
+        Whether it is committed is known at the end of the transaction, and not before.
+        """
+        self._exchange.send_commit()
+
     def _send(self, statement: Statement, values: Mapping[str, Any]) -> Answer:
         if self._tenant_id is not None:
             values = {"tenant_id": self._tenant_id, **values}

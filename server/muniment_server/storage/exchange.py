@@ -107,6 +107,8 @@ class Exchange:
 
     def send(self, statement: Statement, values: Mapping[str, Any]) -> Answer:
         """Queue a statement."""
+        if self._ending:
+            raise RuntimeError("the transaction is ending")
         kept, pgconn = self._kept, self._pgconn
         arguments = statement.arguments(values)
         adapted = kept.transformer.dump_sequence(arguments, [PyFormat.AUTO] * len(arguments))
@@ -145,10 +147,15 @@ class Exchange:
         finally:
             transformer.set_pgresult(None)
 
-    async def commit(self) -> None:
-        """Commit; returns when the server has said that it is done."""
+    def send_commit(self) -> None:
+        """Send everything and the COMMIT, without waiting."""
         self._line("COMMIT")
         self._end()
+
+    async def commit(self) -> None:
+        """Commit; returns when the server has said that it is done."""
+        if not self._ending:
+            self.send_commit()
         await self._connection.wait(self._read(None))
         self._pgconn.exit_pipeline_mode()
         self.over = True
