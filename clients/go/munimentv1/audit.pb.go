@@ -859,7 +859,9 @@ type RecalledMemory struct {
 	// explanation.
 	LegScores []*LegScore `protobuf:"bytes,6,rep,name=leg_scores,json=legScores,proto3" json:"leg_scores,omitempty"`
 	// What else changed the score.
-	Factors       []*ScoreFactor `protobuf:"bytes,7,rep,name=factors,proto3" json:"factors,omitempty"`
+	Factors []*ScoreFactor `protobuf:"bytes,7,rep,name=factors,proto3" json:"factors,omitempty"`
+	// What spoke for the memory itself (`RankedMemory.evidence`). 0 in receipts from before it was recorded.
+	Evidence      float64 `protobuf:"fixed64,8,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -943,6 +945,13 @@ func (x *RecalledMemory) GetFactors() []*ScoreFactor {
 	return nil
 }
 
+func (x *RecalledMemory) GetEvidence() float64 {
+	if x != nil {
+		return x.Evidence
+	}
+	return 0
+}
+
 // Details of a Recall: what was offered, in which version and why.
 type MemoriesRecalled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -960,7 +969,7 @@ type MemoriesRecalled struct {
 	NoRelevantMemory bool `protobuf:"varint,6,opt,name=no_relevant_memory,json=noRelevantMemory,proto3" json:"no_relevant_memory,omitempty"`
 	// The limit in force.
 	Limit int32 `protobuf:"varint,10,opt,name=limit,proto3" json:"limit,omitempty"`
-	// The minimum score in force.
+	// The minimum score in force; 0 for none.
 	MinScore float64 `protobuf:"fixed64,11,opt,name=min_score,json=minScore,proto3" json:"min_score,omitempty"`
 	// The token budget in force; 0 when no context was packed.
 	TokenBudget int32 `protobuf:"varint,12,opt,name=token_budget,json=tokenBudget,proto3" json:"token_budget,omitempty"`
@@ -976,9 +985,14 @@ type MemoriesRecalled struct {
 	Fusion Fusion `protobuf:"varint,17,opt,name=fusion,proto3,enum=muniment.v1.Fusion" json:"fusion,omitempty"`
 	// The instant that was looked at, when the request named one. Not set: the time of the recall.
 	AsOfTime *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=as_of_time,json=asOfTime,proto3" json:"as_of_time,omitempty"`
+	// Whether `left_out` counts a part of the scope only.
+	LeftOutIncomplete bool `protobuf:"varint,19,opt,name=left_out_incomplete,json=leftOutIncomplete,proto3" json:"left_out_incomplete,omitempty"`
 	// A keyed digest of the query, which tells equal queries of one scope from different ones. The key
 	// is destroyed with the scope, so that the digest says nothing afterwards.
-	QueryDigest   []byte `protobuf:"bytes,20,opt,name=query_digest,json=queryDigest,proto3" json:"query_digest,omitempty"`
+	QueryDigest []byte `protobuf:"bytes,20,opt,name=query_digest,json=queryDigest,proto3" json:"query_digest,omitempty"`
+	// What the scores were made of beside the legs and the factors. Not set in receipts from before it was
+	// recorded.
+	ScoreBasis    *ScoreBasis `protobuf:"bytes,21,opt,name=score_basis,json=scoreBasis,proto3" json:"score_basis,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1118,9 +1132,23 @@ func (x *MemoriesRecalled) GetAsOfTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *MemoriesRecalled) GetLeftOutIncomplete() bool {
+	if x != nil {
+		return x.LeftOutIncomplete
+	}
+	return false
+}
+
 func (x *MemoriesRecalled) GetQueryDigest() []byte {
 	if x != nil {
 		return x.QueryDigest
+	}
+	return nil
+}
+
+func (x *MemoriesRecalled) GetScoreBasis() *ScoreBasis {
+	if x != nil {
+		return x.ScoreBasis
 	}
 	return nil
 }
@@ -3487,7 +3515,7 @@ const file_muniment_v1_audit_proto_rawDesc = "" +
 	"\x06counts\x18\x05 \x01(\v2\x1a.muniment.v1.ErasureCountsR\x06counts\x12%\n" +
 	"\x0ekeys_destroyed\x18\x06 \x01(\x05R\rkeysDestroyed\x12\x1d\n" +
 	"\n" +
-	"memory_ids\x18\a \x03(\tR\tmemoryIds\"\xf5\x01\n" +
+	"memory_ids\x18\a \x03(\tR\tmemoryIds\"\x91\x02\n" +
 	"\x0eRecalledMemory\x12\x1b\n" +
 	"\tmemory_id\x18\x01 \x01(\tR\bmemoryId\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x03R\brevision\x12\x12\n" +
@@ -3496,7 +3524,8 @@ const file_muniment_v1_audit_proto_rawDesc = "" +
 	"\x06packed\x18\x05 \x01(\bR\x06packed\x124\n" +
 	"\n" +
 	"leg_scores\x18\x06 \x03(\v2\x15.muniment.v1.LegScoreR\tlegScores\x122\n" +
-	"\afactors\x18\a \x03(\v2\x18.muniment.v1.ScoreFactorR\afactors\"\xb6\x05\n" +
+	"\afactors\x18\a \x03(\v2\x18.muniment.v1.ScoreFactorR\afactors\x12\x1a\n" +
+	"\bevidence\x18\b \x01(\x01R\bevidence\"\xa0\x06\n" +
 	"\x10MemoriesRecalled\x12\x1b\n" +
 	"\trecall_id\x18\x01 \x01(\tR\brecallId\x127\n" +
 	"\bmemories\x18\x02 \x03(\v2\x1b.muniment.v1.RecalledMemoryR\bmemories\x12/\n" +
@@ -3515,8 +3544,11 @@ const file_muniment_v1_audit_proto_rawDesc = "" +
 	"nearMisses\x12+\n" +
 	"\x06fusion\x18\x11 \x01(\x0e2\x13.muniment.v1.FusionR\x06fusion\x128\n" +
 	"\n" +
-	"as_of_time\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\basOfTime\x12!\n" +
-	"\fquery_digest\x18\x14 \x01(\fR\vqueryDigest\"\xb2\x01\n" +
+	"as_of_time\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\basOfTime\x12.\n" +
+	"\x13left_out_incomplete\x18\x13 \x01(\bR\x11leftOutIncomplete\x12!\n" +
+	"\fquery_digest\x18\x14 \x01(\fR\vqueryDigest\x128\n" +
+	"\vscore_basis\x18\x15 \x01(\v2\x17.muniment.v1.ScoreBasisR\n" +
+	"scoreBasis\"\xb2\x01\n" +
 	"\fMemoriesUsed\x12\x1b\n" +
 	"\trecall_id\x18\x01 \x01(\tR\brecallId\x12\x1d\n" +
 	"\n" +
@@ -3838,15 +3870,16 @@ var file_muniment_v1_audit_proto_goTypes = []any{
 	(*NearMiss)(nil),              // 49: muniment.v1.NearMiss
 	(Fusion)(0),                   // 50: muniment.v1.Fusion
 	(*timestamppb.Timestamp)(nil), // 51: google.protobuf.Timestamp
-	(IngestState)(0),              // 52: muniment.v1.IngestState
-	(Extractor)(0),                // 53: muniment.v1.Extractor
-	(ExtractionFallback)(0),       // 54: muniment.v1.ExtractionFallback
-	(MemoryState)(0),              // 55: muniment.v1.MemoryState
-	(ReviewDecision)(0),           // 56: muniment.v1.ReviewDecision
-	(ConsentLevel)(0),             // 57: muniment.v1.ConsentLevel
-	(ErrorReason)(0),              // 58: muniment.v1.ErrorReason
-	(*Scope)(nil),                 // 59: muniment.v1.Scope
-	(*TimeRange)(nil),             // 60: muniment.v1.TimeRange
+	(*ScoreBasis)(nil),            // 52: muniment.v1.ScoreBasis
+	(IngestState)(0),              // 53: muniment.v1.IngestState
+	(Extractor)(0),                // 54: muniment.v1.Extractor
+	(ExtractionFallback)(0),       // 55: muniment.v1.ExtractionFallback
+	(MemoryState)(0),              // 56: muniment.v1.MemoryState
+	(ReviewDecision)(0),           // 57: muniment.v1.ReviewDecision
+	(ConsentLevel)(0),             // 58: muniment.v1.ConsentLevel
+	(ErrorReason)(0),              // 59: muniment.v1.ErrorReason
+	(*Scope)(nil),                 // 60: muniment.v1.Scope
+	(*TimeRange)(nil),             // 61: muniment.v1.TimeRange
 }
 var file_muniment_v1_audit_proto_depIdxs = []int32{
 	2,  // 0: muniment.v1.Actor.kind:type_name -> muniment.v1.ActorKind
@@ -3869,71 +3902,72 @@ var file_muniment_v1_audit_proto_depIdxs = []int32{
 	49, // 17: muniment.v1.MemoriesRecalled.near_misses:type_name -> muniment.v1.NearMiss
 	50, // 18: muniment.v1.MemoriesRecalled.fusion:type_name -> muniment.v1.Fusion
 	51, // 19: muniment.v1.MemoriesRecalled.as_of_time:type_name -> google.protobuf.Timestamp
-	3,  // 20: muniment.v1.MemoriesUsed.outcome:type_name -> muniment.v1.UseOutcome
-	4,  // 21: muniment.v1.Administered.act:type_name -> muniment.v1.AdministrativeAct
-	39, // 22: muniment.v1.Administered.source_types:type_name -> muniment.v1.SourceType
-	40, // 23: muniment.v1.Administered.max_trust:type_name -> muniment.v1.TrustLevel
-	51, // 24: muniment.v1.Administered.expire_time:type_name -> google.protobuf.Timestamp
-	52, // 25: muniment.v1.ConversationIngested.state:type_name -> muniment.v1.IngestState
-	6,  // 26: muniment.v1.ConversationIngested.items:type_name -> muniment.v1.WrittenMemory
-	53, // 27: muniment.v1.ConversationIngested.extractor:type_name -> muniment.v1.Extractor
-	54, // 28: muniment.v1.ConversationIngested.fallback:type_name -> muniment.v1.ExtractionFallback
-	55, // 29: muniment.v1.CorrectedMemory.state:type_name -> muniment.v1.MemoryState
-	19, // 30: muniment.v1.MemoriesCorrected.memories:type_name -> muniment.v1.CorrectedMemory
-	56, // 31: muniment.v1.ReviewDecided.decision:type_name -> muniment.v1.ReviewDecision
-	40, // 32: muniment.v1.ReviewDecided.trust:type_name -> muniment.v1.TrustLevel
-	57, // 33: muniment.v1.ConsentChanged.level:type_name -> muniment.v1.ConsentLevel
-	38, // 34: muniment.v1.ConsentChanged.necessary_kinds:type_name -> muniment.v1.MemoryKind
-	51, // 35: muniment.v1.AuditEvent.event_time:type_name -> google.protobuf.Timestamp
-	0,  // 36: muniment.v1.AuditEvent.action:type_name -> muniment.v1.AuditAction
-	1,  // 37: muniment.v1.AuditEvent.outcome:type_name -> muniment.v1.AuditOutcome
-	58, // 38: muniment.v1.AuditEvent.reason:type_name -> muniment.v1.ErrorReason
-	5,  // 39: muniment.v1.AuditEvent.actor:type_name -> muniment.v1.Actor
-	59, // 40: muniment.v1.AuditEvent.scope:type_name -> muniment.v1.Scope
-	7,  // 41: muniment.v1.AuditEvent.memory_written:type_name -> muniment.v1.MemoryWritten
-	8,  // 42: muniment.v1.AuditEvent.memory_superseded:type_name -> muniment.v1.MemorySuperseded
-	9,  // 43: muniment.v1.AuditEvent.memory_erased:type_name -> muniment.v1.MemoryErased
-	11, // 44: muniment.v1.AuditEvent.memories_recalled:type_name -> muniment.v1.MemoriesRecalled
-	12, // 45: muniment.v1.AuditEvent.memories_used:type_name -> muniment.v1.MemoriesUsed
-	13, // 46: muniment.v1.AuditEvent.memories_read:type_name -> muniment.v1.MemoriesRead
-	14, // 47: muniment.v1.AuditEvent.access_denied:type_name -> muniment.v1.AccessDenied
-	15, // 48: muniment.v1.AuditEvent.integrity_violation:type_name -> muniment.v1.IntegrityViolation
-	16, // 49: muniment.v1.AuditEvent.restore_declared:type_name -> muniment.v1.RestoreDeclared
-	17, // 50: muniment.v1.AuditEvent.administered:type_name -> muniment.v1.Administered
-	18, // 51: muniment.v1.AuditEvent.conversation_ingested:type_name -> muniment.v1.ConversationIngested
-	20, // 52: muniment.v1.AuditEvent.memories_corrected:type_name -> muniment.v1.MemoriesCorrected
-	21, // 53: muniment.v1.AuditEvent.review_decided:type_name -> muniment.v1.ReviewDecided
-	22, // 54: muniment.v1.AuditEvent.consent_changed:type_name -> muniment.v1.ConsentChanged
-	59, // 55: muniment.v1.AuditFilter.scope:type_name -> muniment.v1.Scope
-	0,  // 56: muniment.v1.AuditFilter.actions:type_name -> muniment.v1.AuditAction
-	1,  // 57: muniment.v1.AuditFilter.outcomes:type_name -> muniment.v1.AuditOutcome
-	39, // 58: muniment.v1.AuditFilter.source_types:type_name -> muniment.v1.SourceType
-	60, // 59: muniment.v1.AuditFilter.event_time:type_name -> muniment.v1.TimeRange
-	51, // 60: muniment.v1.UseReport.report_time:type_name -> google.protobuf.Timestamp
-	5,  // 61: muniment.v1.UseReport.actor:type_name -> muniment.v1.Actor
-	12, // 62: muniment.v1.UseReport.used:type_name -> muniment.v1.MemoriesUsed
-	51, // 63: muniment.v1.RecallReceipt.recall_time:type_name -> google.protobuf.Timestamp
-	5,  // 64: muniment.v1.RecallReceipt.actor:type_name -> muniment.v1.Actor
-	59, // 65: muniment.v1.RecallReceipt.scope:type_name -> muniment.v1.Scope
-	11, // 66: muniment.v1.RecallReceipt.recalled:type_name -> muniment.v1.MemoriesRecalled
-	25, // 67: muniment.v1.RecallReceipt.uses:type_name -> muniment.v1.UseReport
-	51, // 68: muniment.v1.AuditCheckpoint.create_time:type_name -> google.protobuf.Timestamp
-	28, // 69: muniment.v1.ExportHeader.signing_keys:type_name -> muniment.v1.SigningKey
-	30, // 70: muniment.v1.ExportedEvents.events:type_name -> muniment.v1.ExportedEvent
-	26, // 71: muniment.v1.GetRecallResponse.receipt:type_name -> muniment.v1.RecallReceipt
-	29, // 72: muniment.v1.ExportAuditResponse.header:type_name -> muniment.v1.ExportHeader
-	31, // 73: muniment.v1.ExportAuditResponse.events:type_name -> muniment.v1.ExportedEvents
-	27, // 74: muniment.v1.ExportAuditResponse.checkpoint:type_name -> muniment.v1.AuditCheckpoint
-	32, // 75: muniment.v1.ExportAuditResponse.trailer:type_name -> muniment.v1.ExportTrailer
-	33, // 76: muniment.v1.AuditService.GetRecall:input_type -> muniment.v1.GetRecallRequest
-	35, // 77: muniment.v1.AuditService.ExportAudit:input_type -> muniment.v1.ExportAuditRequest
-	34, // 78: muniment.v1.AuditService.GetRecall:output_type -> muniment.v1.GetRecallResponse
-	36, // 79: muniment.v1.AuditService.ExportAudit:output_type -> muniment.v1.ExportAuditResponse
-	78, // [78:80] is the sub-list for method output_type
-	76, // [76:78] is the sub-list for method input_type
-	76, // [76:76] is the sub-list for extension type_name
-	76, // [76:76] is the sub-list for extension extendee
-	0,  // [0:76] is the sub-list for field type_name
+	52, // 20: muniment.v1.MemoriesRecalled.score_basis:type_name -> muniment.v1.ScoreBasis
+	3,  // 21: muniment.v1.MemoriesUsed.outcome:type_name -> muniment.v1.UseOutcome
+	4,  // 22: muniment.v1.Administered.act:type_name -> muniment.v1.AdministrativeAct
+	39, // 23: muniment.v1.Administered.source_types:type_name -> muniment.v1.SourceType
+	40, // 24: muniment.v1.Administered.max_trust:type_name -> muniment.v1.TrustLevel
+	51, // 25: muniment.v1.Administered.expire_time:type_name -> google.protobuf.Timestamp
+	53, // 26: muniment.v1.ConversationIngested.state:type_name -> muniment.v1.IngestState
+	6,  // 27: muniment.v1.ConversationIngested.items:type_name -> muniment.v1.WrittenMemory
+	54, // 28: muniment.v1.ConversationIngested.extractor:type_name -> muniment.v1.Extractor
+	55, // 29: muniment.v1.ConversationIngested.fallback:type_name -> muniment.v1.ExtractionFallback
+	56, // 30: muniment.v1.CorrectedMemory.state:type_name -> muniment.v1.MemoryState
+	19, // 31: muniment.v1.MemoriesCorrected.memories:type_name -> muniment.v1.CorrectedMemory
+	57, // 32: muniment.v1.ReviewDecided.decision:type_name -> muniment.v1.ReviewDecision
+	40, // 33: muniment.v1.ReviewDecided.trust:type_name -> muniment.v1.TrustLevel
+	58, // 34: muniment.v1.ConsentChanged.level:type_name -> muniment.v1.ConsentLevel
+	38, // 35: muniment.v1.ConsentChanged.necessary_kinds:type_name -> muniment.v1.MemoryKind
+	51, // 36: muniment.v1.AuditEvent.event_time:type_name -> google.protobuf.Timestamp
+	0,  // 37: muniment.v1.AuditEvent.action:type_name -> muniment.v1.AuditAction
+	1,  // 38: muniment.v1.AuditEvent.outcome:type_name -> muniment.v1.AuditOutcome
+	59, // 39: muniment.v1.AuditEvent.reason:type_name -> muniment.v1.ErrorReason
+	5,  // 40: muniment.v1.AuditEvent.actor:type_name -> muniment.v1.Actor
+	60, // 41: muniment.v1.AuditEvent.scope:type_name -> muniment.v1.Scope
+	7,  // 42: muniment.v1.AuditEvent.memory_written:type_name -> muniment.v1.MemoryWritten
+	8,  // 43: muniment.v1.AuditEvent.memory_superseded:type_name -> muniment.v1.MemorySuperseded
+	9,  // 44: muniment.v1.AuditEvent.memory_erased:type_name -> muniment.v1.MemoryErased
+	11, // 45: muniment.v1.AuditEvent.memories_recalled:type_name -> muniment.v1.MemoriesRecalled
+	12, // 46: muniment.v1.AuditEvent.memories_used:type_name -> muniment.v1.MemoriesUsed
+	13, // 47: muniment.v1.AuditEvent.memories_read:type_name -> muniment.v1.MemoriesRead
+	14, // 48: muniment.v1.AuditEvent.access_denied:type_name -> muniment.v1.AccessDenied
+	15, // 49: muniment.v1.AuditEvent.integrity_violation:type_name -> muniment.v1.IntegrityViolation
+	16, // 50: muniment.v1.AuditEvent.restore_declared:type_name -> muniment.v1.RestoreDeclared
+	17, // 51: muniment.v1.AuditEvent.administered:type_name -> muniment.v1.Administered
+	18, // 52: muniment.v1.AuditEvent.conversation_ingested:type_name -> muniment.v1.ConversationIngested
+	20, // 53: muniment.v1.AuditEvent.memories_corrected:type_name -> muniment.v1.MemoriesCorrected
+	21, // 54: muniment.v1.AuditEvent.review_decided:type_name -> muniment.v1.ReviewDecided
+	22, // 55: muniment.v1.AuditEvent.consent_changed:type_name -> muniment.v1.ConsentChanged
+	60, // 56: muniment.v1.AuditFilter.scope:type_name -> muniment.v1.Scope
+	0,  // 57: muniment.v1.AuditFilter.actions:type_name -> muniment.v1.AuditAction
+	1,  // 58: muniment.v1.AuditFilter.outcomes:type_name -> muniment.v1.AuditOutcome
+	39, // 59: muniment.v1.AuditFilter.source_types:type_name -> muniment.v1.SourceType
+	61, // 60: muniment.v1.AuditFilter.event_time:type_name -> muniment.v1.TimeRange
+	51, // 61: muniment.v1.UseReport.report_time:type_name -> google.protobuf.Timestamp
+	5,  // 62: muniment.v1.UseReport.actor:type_name -> muniment.v1.Actor
+	12, // 63: muniment.v1.UseReport.used:type_name -> muniment.v1.MemoriesUsed
+	51, // 64: muniment.v1.RecallReceipt.recall_time:type_name -> google.protobuf.Timestamp
+	5,  // 65: muniment.v1.RecallReceipt.actor:type_name -> muniment.v1.Actor
+	60, // 66: muniment.v1.RecallReceipt.scope:type_name -> muniment.v1.Scope
+	11, // 67: muniment.v1.RecallReceipt.recalled:type_name -> muniment.v1.MemoriesRecalled
+	25, // 68: muniment.v1.RecallReceipt.uses:type_name -> muniment.v1.UseReport
+	51, // 69: muniment.v1.AuditCheckpoint.create_time:type_name -> google.protobuf.Timestamp
+	28, // 70: muniment.v1.ExportHeader.signing_keys:type_name -> muniment.v1.SigningKey
+	30, // 71: muniment.v1.ExportedEvents.events:type_name -> muniment.v1.ExportedEvent
+	26, // 72: muniment.v1.GetRecallResponse.receipt:type_name -> muniment.v1.RecallReceipt
+	29, // 73: muniment.v1.ExportAuditResponse.header:type_name -> muniment.v1.ExportHeader
+	31, // 74: muniment.v1.ExportAuditResponse.events:type_name -> muniment.v1.ExportedEvents
+	27, // 75: muniment.v1.ExportAuditResponse.checkpoint:type_name -> muniment.v1.AuditCheckpoint
+	32, // 76: muniment.v1.ExportAuditResponse.trailer:type_name -> muniment.v1.ExportTrailer
+	33, // 77: muniment.v1.AuditService.GetRecall:input_type -> muniment.v1.GetRecallRequest
+	35, // 78: muniment.v1.AuditService.ExportAudit:input_type -> muniment.v1.ExportAuditRequest
+	34, // 79: muniment.v1.AuditService.GetRecall:output_type -> muniment.v1.GetRecallResponse
+	36, // 80: muniment.v1.AuditService.ExportAudit:output_type -> muniment.v1.ExportAuditResponse
+	79, // [79:81] is the sub-list for method output_type
+	77, // [77:79] is the sub-list for method input_type
+	77, // [77:77] is the sub-list for extension type_name
+	77, // [77:77] is the sub-list for extension extendee
+	0,  // [0:77] is the sub-list for field type_name
 }
 
 func init() { file_muniment_v1_audit_proto_init() }

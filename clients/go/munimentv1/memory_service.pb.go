@@ -168,7 +168,9 @@ type RecallRequest struct {
 	// The most memories to return, 1 to 200. Not set: 10. 0 is refused.
 	Limit *int32 `protobuf:"varint,20,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
 	// The lowest score to return, 0 to 1. Not set: the server's threshold for "relevant", which
-	// depends on its embedding model and is returned as `applied_min_score`. 0: no threshold.
+	// depends on its embedding model and is returned as `applied_min_score`; with FUSION_RRF none. 0: no
+	// threshold. A memory's `evidence` has to reach it too, except with FUSION_RRF. What is pinned comes
+	// whatever it scores.
 	MinScore *float64 `protobuf:"fixed64,21,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
 	// Asks for a packed context of at most this many tokens, 1 to 200000. Not set: no packed context.
 	// 0 is refused.
@@ -352,7 +354,8 @@ type RecallResponse struct {
 	// The block for a prompt. Set when a token budget was asked for.
 	PackedContext *PackedContext `protobuf:"bytes,3,opt,name=packed_context,json=packedContext,proto3" json:"packed_context,omitempty"`
 	// Whether nothing in the scope is relevant to the query: no memory that may be recalled reached the
-	// minimum score. Then `memories` is empty, and that is the honest answer.
+	// minimum score. Then `memories` is empty, or holds what is pinned and applies whatever is asked, and
+	// that is the honest answer.
 	NoRelevantMemory bool `protobuf:"varint,4,opt,name=no_relevant_memory,json=noRelevantMemory,proto3" json:"no_relevant_memory,omitempty"`
 	// What was left out, and why.
 	LeftOut []*LeftOut `protobuf:"bytes,10,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
@@ -362,12 +365,18 @@ type RecallResponse struct {
 	// database behind the service's back. They are in no other part of the answer. At most the first
 	// 100; `left_out` has their number.
 	SealBrokenMemoryIds []string `protobuf:"bytes,12,rep,name=seal_broken_memory_ids,json=sealBrokenMemoryIds,proto3" json:"seal_broken_memory_ids,omitempty"`
-	// The minimum score in force.
+	// The minimum score in force. 0: none, as the request asked for, or because FUSION_RRF has none of its own.
 	AppliedMinScore float64 `protobuf:"fixed64,13,opt,name=applied_min_score,json=appliedMinScore,proto3" json:"applied_min_score,omitempty"`
 	// The limit in force.
 	AppliedLimit int32 `protobuf:"varint,14,opt,name=applied_limit,json=appliedLimit,proto3" json:"applied_limit,omitempty"`
 	// Candidates that are not in the answer, best first; as many as `near_miss_limit` asked for.
 	NearMisses []*NearMiss `protobuf:"bytes,15,rep,name=near_misses,json=nearMisses,proto3" json:"near_misses,omitempty"`
+	// Whether `left_out` counts a part of the scope only: in a large one the memories that may come first are
+	// drawn from it, and what was not drawn stands in no count.
+	LeftOutIncomplete bool `protobuf:"varint,16,opt,name=left_out_incomplete,json=leftOutIncomplete,proto3" json:"left_out_incomplete,omitempty"`
+	// What the scores are made of beside the legs and the factors. Set when `explain` was set, and beside
+	// near misses.
+	ScoreBasis *ScoreBasis `protobuf:"bytes,17,opt,name=score_basis,json=scoreBasis,proto3" json:"score_basis,omitempty"`
 	// The state of the store that was read.
 	ConsistencyToken *ConsistencyToken `protobuf:"bytes,20,opt,name=consistency_token,json=consistencyToken,proto3" json:"consistency_token,omitempty"`
 	// W3C trace id of the call, 32 lower-case hex digits.
@@ -474,6 +483,20 @@ func (x *RecallResponse) GetAppliedLimit() int32 {
 func (x *RecallResponse) GetNearMisses() []*NearMiss {
 	if x != nil {
 		return x.NearMisses
+	}
+	return nil
+}
+
+func (x *RecallResponse) GetLeftOutIncomplete() bool {
+	if x != nil {
+		return x.LeftOutIncomplete
+	}
+	return false
+}
+
+func (x *RecallResponse) GetScoreBasis() *ScoreBasis {
+	if x != nil {
+		return x.ScoreBasis
 	}
 	return nil
 }
@@ -1614,7 +1637,7 @@ const file_muniment_v1_memory_service_proto_rawDesc = "" +
 	"\x06_limitB\f\n" +
 	"\n" +
 	"_min_scoreB\x0f\n" +
-	"\r_token_budget\"\x9a\x05\n" +
+	"\r_token_budget\"\x84\x06\n" +
 	"\x0eRecallResponse\x125\n" +
 	"\bmemories\x18\x01 \x03(\v2\x19.muniment.v1.RankedMemoryR\bmemories\x12\x1b\n" +
 	"\trecall_id\x18\x02 \x01(\tR\brecallId\x12A\n" +
@@ -1627,7 +1650,10 @@ const file_muniment_v1_memory_service_proto_rawDesc = "" +
 	"\x11applied_min_score\x18\r \x01(\x01R\x0fappliedMinScore\x12#\n" +
 	"\rapplied_limit\x18\x0e \x01(\x05R\fappliedLimit\x126\n" +
 	"\vnear_misses\x18\x0f \x03(\v2\x15.muniment.v1.NearMissR\n" +
-	"nearMisses\x12J\n" +
+	"nearMisses\x12.\n" +
+	"\x13left_out_incomplete\x18\x10 \x01(\bR\x11leftOutIncomplete\x128\n" +
+	"\vscore_basis\x18\x11 \x01(\v2\x17.muniment.v1.ScoreBasisR\n" +
+	"scoreBasis\x12J\n" +
 	"\x11consistency_token\x18\x14 \x01(\v2\x1d.muniment.v1.ConsistencyTokenR\x10consistencyToken\x12\x19\n" +
 	"\btrace_id\x18\x15 \x01(\tR\atraceId\x127\n" +
 	"\tread_time\x18\x16 \x01(\v2\x1a.google.protobuf.TimestampR\breadTime\"\x8e\x01\n" +
@@ -1793,31 +1819,32 @@ var file_muniment_v1_memory_service_proto_goTypes = []any{
 	(*LeftOut)(nil),               // 31: muniment.v1.LeftOut
 	(*Degradation)(nil),           // 32: muniment.v1.Degradation
 	(*NearMiss)(nil),              // 33: muniment.v1.NearMiss
-	(*Memory)(nil),                // 34: muniment.v1.Memory
-	(WriteOutcome)(0),             // 35: muniment.v1.WriteOutcome
-	(EmbeddingState)(0),           // 36: muniment.v1.EmbeddingState
-	(*PossibleConflict)(nil),      // 37: muniment.v1.PossibleConflict
-	(*GateFinding)(nil),           // 38: muniment.v1.GateFinding
-	(*ScoreFactor)(nil),           // 39: muniment.v1.ScoreFactor
-	(*ErasureTarget)(nil),         // 40: muniment.v1.ErasureTarget
-	(ErasureReason)(0),            // 41: muniment.v1.ErasureReason
-	(*ErasureReceipt)(nil),        // 42: muniment.v1.ErasureReceipt
-	(*MemoryRevision)(nil),        // 43: muniment.v1.MemoryRevision
-	(UseOutcome)(0),               // 44: muniment.v1.UseOutcome
-	(*AuditFilter)(nil),           // 45: muniment.v1.AuditFilter
-	(*AuditEvent)(nil),            // 46: muniment.v1.AuditEvent
-	(*IngestRequest)(nil),         // 47: muniment.v1.IngestRequest
-	(*StreamIngestRequest)(nil),   // 48: muniment.v1.StreamIngestRequest
-	(*GetIngestRequest)(nil),      // 49: muniment.v1.GetIngestRequest
-	(*RestoreRequest)(nil),        // 50: muniment.v1.RestoreRequest
-	(*RetractRequest)(nil),        // 51: muniment.v1.RetractRequest
-	(*UndoWriteRequest)(nil),      // 52: muniment.v1.UndoWriteRequest
-	(*IngestResponse)(nil),        // 53: muniment.v1.IngestResponse
-	(*StreamIngestResponse)(nil),  // 54: muniment.v1.StreamIngestResponse
-	(*GetIngestResponse)(nil),     // 55: muniment.v1.GetIngestResponse
-	(*RestoreResponse)(nil),       // 56: muniment.v1.RestoreResponse
-	(*RetractResponse)(nil),       // 57: muniment.v1.RetractResponse
-	(*UndoWriteResponse)(nil),     // 58: muniment.v1.UndoWriteResponse
+	(*ScoreBasis)(nil),            // 34: muniment.v1.ScoreBasis
+	(*Memory)(nil),                // 35: muniment.v1.Memory
+	(WriteOutcome)(0),             // 36: muniment.v1.WriteOutcome
+	(EmbeddingState)(0),           // 37: muniment.v1.EmbeddingState
+	(*PossibleConflict)(nil),      // 38: muniment.v1.PossibleConflict
+	(*GateFinding)(nil),           // 39: muniment.v1.GateFinding
+	(*ScoreFactor)(nil),           // 40: muniment.v1.ScoreFactor
+	(*ErasureTarget)(nil),         // 41: muniment.v1.ErasureTarget
+	(ErasureReason)(0),            // 42: muniment.v1.ErasureReason
+	(*ErasureReceipt)(nil),        // 43: muniment.v1.ErasureReceipt
+	(*MemoryRevision)(nil),        // 44: muniment.v1.MemoryRevision
+	(UseOutcome)(0),               // 45: muniment.v1.UseOutcome
+	(*AuditFilter)(nil),           // 46: muniment.v1.AuditFilter
+	(*AuditEvent)(nil),            // 47: muniment.v1.AuditEvent
+	(*IngestRequest)(nil),         // 48: muniment.v1.IngestRequest
+	(*StreamIngestRequest)(nil),   // 49: muniment.v1.StreamIngestRequest
+	(*GetIngestRequest)(nil),      // 50: muniment.v1.GetIngestRequest
+	(*RestoreRequest)(nil),        // 51: muniment.v1.RestoreRequest
+	(*RetractRequest)(nil),        // 52: muniment.v1.RetractRequest
+	(*UndoWriteRequest)(nil),      // 53: muniment.v1.UndoWriteRequest
+	(*IngestResponse)(nil),        // 54: muniment.v1.IngestResponse
+	(*StreamIngestResponse)(nil),  // 55: muniment.v1.StreamIngestResponse
+	(*GetIngestResponse)(nil),     // 56: muniment.v1.GetIngestResponse
+	(*RestoreResponse)(nil),       // 57: muniment.v1.RestoreResponse
+	(*RetractResponse)(nil),       // 58: muniment.v1.RetractResponse
+	(*UndoWriteResponse)(nil),     // 59: muniment.v1.UndoWriteResponse
 }
 var file_muniment_v1_memory_service_proto_depIdxs = []int32{
 	18, // 0: muniment.v1.WriteRequest.scope:type_name -> muniment.v1.Scope
@@ -1838,72 +1865,73 @@ var file_muniment_v1_memory_service_proto_depIdxs = []int32{
 	31, // 15: muniment.v1.RecallResponse.left_out:type_name -> muniment.v1.LeftOut
 	32, // 16: muniment.v1.RecallResponse.degraded:type_name -> muniment.v1.Degradation
 	33, // 17: muniment.v1.RecallResponse.near_misses:type_name -> muniment.v1.NearMiss
-	21, // 18: muniment.v1.RecallResponse.consistency_token:type_name -> muniment.v1.ConsistencyToken
-	27, // 19: muniment.v1.RecallResponse.read_time:type_name -> google.protobuf.Timestamp
-	19, // 20: muniment.v1.SupersedeRequest.item:type_name -> muniment.v1.WriteItem
-	34, // 21: muniment.v1.SupersedeResponse.superseded:type_name -> muniment.v1.Memory
-	34, // 22: muniment.v1.SupersedeResponse.memory:type_name -> muniment.v1.Memory
-	35, // 23: muniment.v1.SupersedeResponse.outcome:type_name -> muniment.v1.WriteOutcome
-	21, // 24: muniment.v1.SupersedeResponse.consistency_token:type_name -> muniment.v1.ConsistencyToken
-	36, // 25: muniment.v1.SupersedeResponse.embedding_state:type_name -> muniment.v1.EmbeddingState
-	37, // 26: muniment.v1.SupersedeResponse.possible_conflicts:type_name -> muniment.v1.PossibleConflict
-	38, // 27: muniment.v1.SupersedeResponse.findings:type_name -> muniment.v1.GateFinding
-	39, // 28: muniment.v1.SupersedeResponse.importance_factors:type_name -> muniment.v1.ScoreFactor
-	40, // 29: muniment.v1.EraseRequest.target:type_name -> muniment.v1.ErasureTarget
-	41, // 30: muniment.v1.EraseRequest.reason:type_name -> muniment.v1.ErasureReason
-	42, // 31: muniment.v1.EraseResponse.receipt:type_name -> muniment.v1.ErasureReceipt
-	21, // 32: muniment.v1.EraseResponse.consistency_token:type_name -> muniment.v1.ConsistencyToken
-	42, // 33: muniment.v1.GetErasureResponse.receipt:type_name -> muniment.v1.ErasureReceipt
-	25, // 34: muniment.v1.GetMemoryRequest.view:type_name -> muniment.v1.MemoryView
-	26, // 35: muniment.v1.GetMemoryRequest.consistency:type_name -> muniment.v1.Consistency
-	34, // 36: muniment.v1.GetMemoryResponse.memory:type_name -> muniment.v1.Memory
-	43, // 37: muniment.v1.GetMemoryResponse.revisions:type_name -> muniment.v1.MemoryRevision
-	21, // 38: muniment.v1.GetMemoryResponse.consistency_token:type_name -> muniment.v1.ConsistencyToken
-	18, // 39: muniment.v1.ListMemoriesRequest.scope:type_name -> muniment.v1.Scope
-	23, // 40: muniment.v1.ListMemoriesRequest.filter:type_name -> muniment.v1.MemoryFilter
-	25, // 41: muniment.v1.ListMemoriesRequest.view:type_name -> muniment.v1.MemoryView
-	26, // 42: muniment.v1.ListMemoriesRequest.consistency:type_name -> muniment.v1.Consistency
-	34, // 43: muniment.v1.ListMemoriesResponse.memories:type_name -> muniment.v1.Memory
-	21, // 44: muniment.v1.ListMemoriesResponse.consistency_token:type_name -> muniment.v1.ConsistencyToken
-	44, // 45: muniment.v1.ReportUseRequest.outcome:type_name -> muniment.v1.UseOutcome
-	21, // 46: muniment.v1.ReportUseResponse.consistency_token:type_name -> muniment.v1.ConsistencyToken
-	45, // 47: muniment.v1.AuditRequest.filter:type_name -> muniment.v1.AuditFilter
-	46, // 48: muniment.v1.AuditResponse.events:type_name -> muniment.v1.AuditEvent
-	0,  // 49: muniment.v1.MemoryService.Write:input_type -> muniment.v1.WriteRequest
-	2,  // 50: muniment.v1.MemoryService.Recall:input_type -> muniment.v1.RecallRequest
-	4,  // 51: muniment.v1.MemoryService.Supersede:input_type -> muniment.v1.SupersedeRequest
-	6,  // 52: muniment.v1.MemoryService.Erase:input_type -> muniment.v1.EraseRequest
-	8,  // 53: muniment.v1.MemoryService.GetErasure:input_type -> muniment.v1.GetErasureRequest
-	10, // 54: muniment.v1.MemoryService.GetMemory:input_type -> muniment.v1.GetMemoryRequest
-	12, // 55: muniment.v1.MemoryService.ListMemories:input_type -> muniment.v1.ListMemoriesRequest
-	14, // 56: muniment.v1.MemoryService.ReportUse:input_type -> muniment.v1.ReportUseRequest
-	47, // 57: muniment.v1.MemoryService.Ingest:input_type -> muniment.v1.IngestRequest
-	48, // 58: muniment.v1.MemoryService.StreamIngest:input_type -> muniment.v1.StreamIngestRequest
-	49, // 59: muniment.v1.MemoryService.GetIngest:input_type -> muniment.v1.GetIngestRequest
-	50, // 60: muniment.v1.MemoryService.Restore:input_type -> muniment.v1.RestoreRequest
-	51, // 61: muniment.v1.MemoryService.Retract:input_type -> muniment.v1.RetractRequest
-	52, // 62: muniment.v1.MemoryService.UndoWrite:input_type -> muniment.v1.UndoWriteRequest
-	16, // 63: muniment.v1.MemoryService.Audit:input_type -> muniment.v1.AuditRequest
-	1,  // 64: muniment.v1.MemoryService.Write:output_type -> muniment.v1.WriteResponse
-	3,  // 65: muniment.v1.MemoryService.Recall:output_type -> muniment.v1.RecallResponse
-	5,  // 66: muniment.v1.MemoryService.Supersede:output_type -> muniment.v1.SupersedeResponse
-	7,  // 67: muniment.v1.MemoryService.Erase:output_type -> muniment.v1.EraseResponse
-	9,  // 68: muniment.v1.MemoryService.GetErasure:output_type -> muniment.v1.GetErasureResponse
-	11, // 69: muniment.v1.MemoryService.GetMemory:output_type -> muniment.v1.GetMemoryResponse
-	13, // 70: muniment.v1.MemoryService.ListMemories:output_type -> muniment.v1.ListMemoriesResponse
-	15, // 71: muniment.v1.MemoryService.ReportUse:output_type -> muniment.v1.ReportUseResponse
-	53, // 72: muniment.v1.MemoryService.Ingest:output_type -> muniment.v1.IngestResponse
-	54, // 73: muniment.v1.MemoryService.StreamIngest:output_type -> muniment.v1.StreamIngestResponse
-	55, // 74: muniment.v1.MemoryService.GetIngest:output_type -> muniment.v1.GetIngestResponse
-	56, // 75: muniment.v1.MemoryService.Restore:output_type -> muniment.v1.RestoreResponse
-	57, // 76: muniment.v1.MemoryService.Retract:output_type -> muniment.v1.RetractResponse
-	58, // 77: muniment.v1.MemoryService.UndoWrite:output_type -> muniment.v1.UndoWriteResponse
-	17, // 78: muniment.v1.MemoryService.Audit:output_type -> muniment.v1.AuditResponse
-	64, // [64:79] is the sub-list for method output_type
-	49, // [49:64] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	34, // 18: muniment.v1.RecallResponse.score_basis:type_name -> muniment.v1.ScoreBasis
+	21, // 19: muniment.v1.RecallResponse.consistency_token:type_name -> muniment.v1.ConsistencyToken
+	27, // 20: muniment.v1.RecallResponse.read_time:type_name -> google.protobuf.Timestamp
+	19, // 21: muniment.v1.SupersedeRequest.item:type_name -> muniment.v1.WriteItem
+	35, // 22: muniment.v1.SupersedeResponse.superseded:type_name -> muniment.v1.Memory
+	35, // 23: muniment.v1.SupersedeResponse.memory:type_name -> muniment.v1.Memory
+	36, // 24: muniment.v1.SupersedeResponse.outcome:type_name -> muniment.v1.WriteOutcome
+	21, // 25: muniment.v1.SupersedeResponse.consistency_token:type_name -> muniment.v1.ConsistencyToken
+	37, // 26: muniment.v1.SupersedeResponse.embedding_state:type_name -> muniment.v1.EmbeddingState
+	38, // 27: muniment.v1.SupersedeResponse.possible_conflicts:type_name -> muniment.v1.PossibleConflict
+	39, // 28: muniment.v1.SupersedeResponse.findings:type_name -> muniment.v1.GateFinding
+	40, // 29: muniment.v1.SupersedeResponse.importance_factors:type_name -> muniment.v1.ScoreFactor
+	41, // 30: muniment.v1.EraseRequest.target:type_name -> muniment.v1.ErasureTarget
+	42, // 31: muniment.v1.EraseRequest.reason:type_name -> muniment.v1.ErasureReason
+	43, // 32: muniment.v1.EraseResponse.receipt:type_name -> muniment.v1.ErasureReceipt
+	21, // 33: muniment.v1.EraseResponse.consistency_token:type_name -> muniment.v1.ConsistencyToken
+	43, // 34: muniment.v1.GetErasureResponse.receipt:type_name -> muniment.v1.ErasureReceipt
+	25, // 35: muniment.v1.GetMemoryRequest.view:type_name -> muniment.v1.MemoryView
+	26, // 36: muniment.v1.GetMemoryRequest.consistency:type_name -> muniment.v1.Consistency
+	35, // 37: muniment.v1.GetMemoryResponse.memory:type_name -> muniment.v1.Memory
+	44, // 38: muniment.v1.GetMemoryResponse.revisions:type_name -> muniment.v1.MemoryRevision
+	21, // 39: muniment.v1.GetMemoryResponse.consistency_token:type_name -> muniment.v1.ConsistencyToken
+	18, // 40: muniment.v1.ListMemoriesRequest.scope:type_name -> muniment.v1.Scope
+	23, // 41: muniment.v1.ListMemoriesRequest.filter:type_name -> muniment.v1.MemoryFilter
+	25, // 42: muniment.v1.ListMemoriesRequest.view:type_name -> muniment.v1.MemoryView
+	26, // 43: muniment.v1.ListMemoriesRequest.consistency:type_name -> muniment.v1.Consistency
+	35, // 44: muniment.v1.ListMemoriesResponse.memories:type_name -> muniment.v1.Memory
+	21, // 45: muniment.v1.ListMemoriesResponse.consistency_token:type_name -> muniment.v1.ConsistencyToken
+	45, // 46: muniment.v1.ReportUseRequest.outcome:type_name -> muniment.v1.UseOutcome
+	21, // 47: muniment.v1.ReportUseResponse.consistency_token:type_name -> muniment.v1.ConsistencyToken
+	46, // 48: muniment.v1.AuditRequest.filter:type_name -> muniment.v1.AuditFilter
+	47, // 49: muniment.v1.AuditResponse.events:type_name -> muniment.v1.AuditEvent
+	0,  // 50: muniment.v1.MemoryService.Write:input_type -> muniment.v1.WriteRequest
+	2,  // 51: muniment.v1.MemoryService.Recall:input_type -> muniment.v1.RecallRequest
+	4,  // 52: muniment.v1.MemoryService.Supersede:input_type -> muniment.v1.SupersedeRequest
+	6,  // 53: muniment.v1.MemoryService.Erase:input_type -> muniment.v1.EraseRequest
+	8,  // 54: muniment.v1.MemoryService.GetErasure:input_type -> muniment.v1.GetErasureRequest
+	10, // 55: muniment.v1.MemoryService.GetMemory:input_type -> muniment.v1.GetMemoryRequest
+	12, // 56: muniment.v1.MemoryService.ListMemories:input_type -> muniment.v1.ListMemoriesRequest
+	14, // 57: muniment.v1.MemoryService.ReportUse:input_type -> muniment.v1.ReportUseRequest
+	48, // 58: muniment.v1.MemoryService.Ingest:input_type -> muniment.v1.IngestRequest
+	49, // 59: muniment.v1.MemoryService.StreamIngest:input_type -> muniment.v1.StreamIngestRequest
+	50, // 60: muniment.v1.MemoryService.GetIngest:input_type -> muniment.v1.GetIngestRequest
+	51, // 61: muniment.v1.MemoryService.Restore:input_type -> muniment.v1.RestoreRequest
+	52, // 62: muniment.v1.MemoryService.Retract:input_type -> muniment.v1.RetractRequest
+	53, // 63: muniment.v1.MemoryService.UndoWrite:input_type -> muniment.v1.UndoWriteRequest
+	16, // 64: muniment.v1.MemoryService.Audit:input_type -> muniment.v1.AuditRequest
+	1,  // 65: muniment.v1.MemoryService.Write:output_type -> muniment.v1.WriteResponse
+	3,  // 66: muniment.v1.MemoryService.Recall:output_type -> muniment.v1.RecallResponse
+	5,  // 67: muniment.v1.MemoryService.Supersede:output_type -> muniment.v1.SupersedeResponse
+	7,  // 68: muniment.v1.MemoryService.Erase:output_type -> muniment.v1.EraseResponse
+	9,  // 69: muniment.v1.MemoryService.GetErasure:output_type -> muniment.v1.GetErasureResponse
+	11, // 70: muniment.v1.MemoryService.GetMemory:output_type -> muniment.v1.GetMemoryResponse
+	13, // 71: muniment.v1.MemoryService.ListMemories:output_type -> muniment.v1.ListMemoriesResponse
+	15, // 72: muniment.v1.MemoryService.ReportUse:output_type -> muniment.v1.ReportUseResponse
+	54, // 73: muniment.v1.MemoryService.Ingest:output_type -> muniment.v1.IngestResponse
+	55, // 74: muniment.v1.MemoryService.StreamIngest:output_type -> muniment.v1.StreamIngestResponse
+	56, // 75: muniment.v1.MemoryService.GetIngest:output_type -> muniment.v1.GetIngestResponse
+	57, // 76: muniment.v1.MemoryService.Restore:output_type -> muniment.v1.RestoreResponse
+	58, // 77: muniment.v1.MemoryService.Retract:output_type -> muniment.v1.RetractResponse
+	59, // 78: muniment.v1.MemoryService.UndoWrite:output_type -> muniment.v1.UndoWriteResponse
+	17, // 79: muniment.v1.MemoryService.Audit:output_type -> muniment.v1.AuditResponse
+	65, // [65:80] is the sub-list for method output_type
+	50, // [50:65] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_muniment_v1_memory_service_proto_init() }

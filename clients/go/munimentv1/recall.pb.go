@@ -107,7 +107,7 @@ const (
 	Fusion_FUSION_SCORE Fusion = 1
 	// Reciprocal rank fusion of the legs' ranks with k = 60 (Cormack, Clarke and Buettcher 2009), divided
 	// by its greatest possible value. A score says where a memory stands, not how relevant it is, so the
-	// server's threshold does not apply.
+	// server's threshold does not apply. A `min_score` of the request does, against these scores.
 	Fusion_FUSION_RRF Fusion = 2
 )
 
@@ -225,7 +225,8 @@ const (
 	DegradationReason_DEGRADATION_REASON_UNSPECIFIED DegradationReason = 0
 	// The deadline of the call left no time for it.
 	DegradationReason_DEGRADATION_REASON_DEADLINE DegradationReason = 1
-	// The embedding model could not be reached or failed.
+	// The embedding model could not be reached, failed, or is left alone for some seconds because it did not
+	// answer the last queries in time.
 	DegradationReason_DEGRADATION_REASON_EMBEDDER_UNAVAILABLE DegradationReason = 2
 	// The embedding model cannot read the query (too many unknown tokens), so the vector leg was left
 	// out rather than be misled.
@@ -289,7 +290,7 @@ type LeftOutReason int32
 const (
 	// Not set. Never returned.
 	LeftOutReason_LEFT_OUT_REASON_UNSPECIFIED LeftOutReason = 0
-	// Scored below the minimum score.
+	// Below the minimum score: its score is, or its `evidence`.
 	LeftOutReason_LEFT_OUT_REASON_BELOW_MIN_SCORE LeftOutReason = 1
 	// Scored high enough, but ranked behind the limit.
 	LeftOutReason_LEFT_OUT_REASON_LIMIT LeftOutReason = 2
@@ -318,6 +319,9 @@ const (
 	LeftOutReason_LEFT_OUT_REASON_TAIL LeftOutReason = 12
 	// The subject's consent allows nothing to be recalled (CONSENT_LEVEL_NONE): all that is stored is left out.
 	LeftOutReason_LEFT_OUT_REASON_CONSENT LeftOutReason = 13
+	// No threshold was in force, and no leg found anything in it: its score is 0, and it has no vector that
+	// the query could be compared with. Where a threshold was, such memories are below it.
+	LeftOutReason_LEFT_OUT_REASON_NO_MATCH LeftOutReason = 14
 )
 
 // Enum value maps for LeftOutReason.
@@ -337,6 +341,7 @@ var (
 		11: "LEFT_OUT_REASON_FILTERED",
 		12: "LEFT_OUT_REASON_TAIL",
 		13: "LEFT_OUT_REASON_CONSENT",
+		14: "LEFT_OUT_REASON_NO_MATCH",
 	}
 	LeftOutReason_value = map[string]int32{
 		"LEFT_OUT_REASON_UNSPECIFIED":     0,
@@ -353,6 +358,7 @@ var (
 		"LEFT_OUT_REASON_FILTERED":        11,
 		"LEFT_OUT_REASON_TAIL":            12,
 		"LEFT_OUT_REASON_CONSENT":         13,
+		"LEFT_OUT_REASON_NO_MATCH":        14,
 	}
 )
 
@@ -392,8 +398,18 @@ type LegScore struct {
 	Rank int32 `protobuf:"varint,2,opt,name=rank,proto3" json:"rank,omitempty"`
 	// The leg's own measure, for example a cosine or a BM25 score. Comparable within one leg only.
 	RawScore float64 `protobuf:"fixed64,3,opt,name=raw_score,json=rawScore,proto3" json:"raw_score,omitempty"`
-	// The part of `RankedMemory.score` that comes from this leg.
-	Contribution  float64 `protobuf:"fixed64,4,opt,name=contribution,proto3" json:"contribution,omitempty"`
+	// The part of `RankedMemory.score` that comes from this leg: `value` times `weight`.
+	Contribution float64 `protobuf:"fixed64,4,opt,name=contribution,proto3" json:"contribution,omitempty"`
+	// What the leg's measure counts as: for VECTOR the relevance, which is the cosine between the bounds of
+	// `ScoreBasis`, from 0 to 1; for LEXICAL the share of the best BM25 score that the query could have; for
+	// SLOT the share of the words of the slot's name, and three quarters more for a pinned memory; for the
+	// other legs `raw_score`. With FUSION_RRF for every leg 61 / (60 + rank), and 0 without a rank.
+	Value float64 `protobuf:"fixed64,5,opt,name=value,proto3" json:"value,omitempty"`
+	// What `value` is multiplied with. For VECTOR and LEXICAL the leg's share of the memory's own measure
+	// (`ScoreBasis`; all of it for LEXICAL where the memory has no vector) times what own measures count: 1,
+	// or less for a TURN, whose surroundings count as well. With FUSION_RRF 1 / the number of legs.
+	// 0 in receipts from before this was recorded, which then have no `value` either.
+	Weight        float64 `protobuf:"fixed64,6,opt,name=weight,proto3" json:"weight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -456,6 +472,134 @@ func (x *LegScore) GetContribution() float64 {
 	return 0
 }
 
+func (x *LegScore) GetValue() float64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *LegScore) GetWeight() float64 {
+	if x != nil {
+		return x.Weight
+	}
+	return 0
+}
+
+// What holds for all scores of one Recall. With it, the legs and the factors of a memory give its score:
+// the sum of all `value` times `weight` of the legs and of length, answer, question and reply; times
+// 1 + `weight` times (`value` - 1) for each of kind, trust, source, confidence, recency and feedback; cut
+// to [0, 1]. If there is a factor rerank, the score moves by its `weight` towards
+// `threshold` + `value` * d * (1 - `threshold`), d being the product of the values of trust and source,
+// at most 1, where one that is not there is 1.
+type ScoreBasis struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The cosine that counts as relevance 0, and that which counts as 1; between them it grows evenly.
+	CosineLow float64 `protobuf:"fixed64,1,opt,name=cosine_low,json=cosineLow,proto3" json:"cosine_low,omitempty"`
+	// See `cosine_low`.
+	CosineHigh float64 `protobuf:"fixed64,2,opt,name=cosine_high,json=cosineHigh,proto3" json:"cosine_high,omitempty"`
+	// The share of relevance in a memory's own measure. 0 when the leg was not used or could say nothing.
+	VectorWeight float64 `protobuf:"fixed64,3,opt,name=vector_weight,json=vectorWeight,proto3" json:"vector_weight,omitempty"`
+	// The share of words in it.
+	LexicalWeight float64 `protobuf:"fixed64,4,opt,name=lexical_weight,json=lexicalWeight,proto3" json:"lexical_weight,omitempty"`
+	// The same two shares for what surrounds a TURN: its neighbours and its session.
+	AroundVectorWeight float64 `protobuf:"fixed64,5,opt,name=around_vector_weight,json=aroundVectorWeight,proto3" json:"around_vector_weight,omitempty"`
+	// See `around_vector_weight`.
+	AroundLexicalWeight float64 `protobuf:"fixed64,6,opt,name=around_lexical_weight,json=aroundLexicalWeight,proto3" json:"around_lexical_weight,omitempty"`
+	// The number of legs that FUSION_RRF divides by.
+	LegCount int32 `protobuf:"varint,7,opt,name=leg_count,json=legCount,proto3" json:"leg_count,omitempty"`
+	// The threshold of the tenant or of the model, whatever `min_score` the request asked for. 0 with FUSION_RRF.
+	Threshold     float64 `protobuf:"fixed64,8,opt,name=threshold,proto3" json:"threshold,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScoreBasis) Reset() {
+	*x = ScoreBasis{}
+	mi := &file_muniment_v1_recall_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScoreBasis) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScoreBasis) ProtoMessage() {}
+
+func (x *ScoreBasis) ProtoReflect() protoreflect.Message {
+	mi := &file_muniment_v1_recall_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScoreBasis.ProtoReflect.Descriptor instead.
+func (*ScoreBasis) Descriptor() ([]byte, []int) {
+	return file_muniment_v1_recall_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ScoreBasis) GetCosineLow() float64 {
+	if x != nil {
+		return x.CosineLow
+	}
+	return 0
+}
+
+func (x *ScoreBasis) GetCosineHigh() float64 {
+	if x != nil {
+		return x.CosineHigh
+	}
+	return 0
+}
+
+func (x *ScoreBasis) GetVectorWeight() float64 {
+	if x != nil {
+		return x.VectorWeight
+	}
+	return 0
+}
+
+func (x *ScoreBasis) GetLexicalWeight() float64 {
+	if x != nil {
+		return x.LexicalWeight
+	}
+	return 0
+}
+
+func (x *ScoreBasis) GetAroundVectorWeight() float64 {
+	if x != nil {
+		return x.AroundVectorWeight
+	}
+	return 0
+}
+
+func (x *ScoreBasis) GetAroundLexicalWeight() float64 {
+	if x != nil {
+		return x.AroundLexicalWeight
+	}
+	return 0
+}
+
+func (x *ScoreBasis) GetLegCount() int32 {
+	if x != nil {
+		return x.LegCount
+	}
+	return 0
+}
+
+func (x *ScoreBasis) GetThreshold() float64 {
+	if x != nil {
+		return x.Threshold
+	}
+	return 0
+}
+
 // One memory of an answer.
 type RankedMemory struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -473,14 +617,18 @@ type RankedMemory struct {
 	// What else changed the score beside the legs: length, answer, question and reply for what a turn looks
 	// like; kind, trust, source, confidence, recency and feedback, which multiply; rerank; bound, for a sum
 	// that leaves [0, 1]. Filled when `explain` was set.
-	Factors       []*ScoreFactor `protobuf:"bytes,11,rep,name=factors,proto3" json:"factors,omitempty"`
+	Factors []*ScoreFactor `protobuf:"bytes,11,rep,name=factors,proto3" json:"factors,omitempty"`
+	// What speaks for the memory itself, and not only for who says it, how long it is or where it stands: the
+	// greater of its own measure and that of its surroundings, its slot, and what a named time counts here.
+	// It has to reach the minimum score as well, but not with FUSION_RRF. Filled when `explain` was set.
+	Evidence      float64 `protobuf:"fixed64,12,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RankedMemory) Reset() {
 	*x = RankedMemory{}
-	mi := &file_muniment_v1_recall_proto_msgTypes[1]
+	mi := &file_muniment_v1_recall_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -492,7 +640,7 @@ func (x *RankedMemory) String() string {
 func (*RankedMemory) ProtoMessage() {}
 
 func (x *RankedMemory) ProtoReflect() protoreflect.Message {
-	mi := &file_muniment_v1_recall_proto_msgTypes[1]
+	mi := &file_muniment_v1_recall_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -505,7 +653,7 @@ func (x *RankedMemory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RankedMemory.ProtoReflect.Descriptor instead.
 func (*RankedMemory) Descriptor() ([]byte, []int) {
-	return file_muniment_v1_recall_proto_rawDescGZIP(), []int{1}
+	return file_muniment_v1_recall_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *RankedMemory) GetMemory() *Memory {
@@ -550,6 +698,13 @@ func (x *RankedMemory) GetFactors() []*ScoreFactor {
 	return nil
 }
 
+func (x *RankedMemory) GetEvidence() float64 {
+	if x != nil {
+		return x.Evidence
+	}
+	return 0
+}
+
 // A memory that was a candidate and is not in the answer. Holds no content.
 type NearMiss struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -562,14 +717,16 @@ type NearMiss struct {
 	// What each leg gave.
 	LegScores []*LegScore `protobuf:"bytes,10,rep,name=leg_scores,json=legScores,proto3" json:"leg_scores,omitempty"`
 	// What else changed the score.
-	Factors       []*ScoreFactor `protobuf:"bytes,11,rep,name=factors,proto3" json:"factors,omitempty"`
+	Factors []*ScoreFactor `protobuf:"bytes,11,rep,name=factors,proto3" json:"factors,omitempty"`
+	// See `RankedMemory.evidence`.
+	Evidence      float64 `protobuf:"fixed64,12,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NearMiss) Reset() {
 	*x = NearMiss{}
-	mi := &file_muniment_v1_recall_proto_msgTypes[2]
+	mi := &file_muniment_v1_recall_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -581,7 +738,7 @@ func (x *NearMiss) String() string {
 func (*NearMiss) ProtoMessage() {}
 
 func (x *NearMiss) ProtoReflect() protoreflect.Message {
-	mi := &file_muniment_v1_recall_proto_msgTypes[2]
+	mi := &file_muniment_v1_recall_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -594,7 +751,7 @@ func (x *NearMiss) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NearMiss.ProtoReflect.Descriptor instead.
 func (*NearMiss) Descriptor() ([]byte, []int) {
-	return file_muniment_v1_recall_proto_rawDescGZIP(), []int{2}
+	return file_muniment_v1_recall_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *NearMiss) GetMemoryId() string {
@@ -632,6 +789,13 @@ func (x *NearMiss) GetFactors() []*ScoreFactor {
 	return nil
 }
 
+func (x *NearMiss) GetEvidence() float64 {
+	if x != nil {
+		return x.Evidence
+	}
+	return 0
+}
+
 // A block of text ready to be put into a prompt.
 type PackedContext struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -652,7 +816,7 @@ type PackedContext struct {
 
 func (x *PackedContext) Reset() {
 	*x = PackedContext{}
-	mi := &file_muniment_v1_recall_proto_msgTypes[3]
+	mi := &file_muniment_v1_recall_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -664,7 +828,7 @@ func (x *PackedContext) String() string {
 func (*PackedContext) ProtoMessage() {}
 
 func (x *PackedContext) ProtoReflect() protoreflect.Message {
-	mi := &file_muniment_v1_recall_proto_msgTypes[3]
+	mi := &file_muniment_v1_recall_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -677,7 +841,7 @@ func (x *PackedContext) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PackedContext.ProtoReflect.Descriptor instead.
 func (*PackedContext) Descriptor() ([]byte, []int) {
-	return file_muniment_v1_recall_proto_rawDescGZIP(), []int{3}
+	return file_muniment_v1_recall_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *PackedContext) GetText() string {
@@ -708,7 +872,7 @@ func (x *PackedContext) GetTokenizer() string {
 	return ""
 }
 
-// How many memories were left out, for one reason.
+// How many memories were left out, for one reason. See `RecallResponse.left_out_incomplete`.
 type LeftOut struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Why.
@@ -721,7 +885,7 @@ type LeftOut struct {
 
 func (x *LeftOut) Reset() {
 	*x = LeftOut{}
-	mi := &file_muniment_v1_recall_proto_msgTypes[4]
+	mi := &file_muniment_v1_recall_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -733,7 +897,7 @@ func (x *LeftOut) String() string {
 func (*LeftOut) ProtoMessage() {}
 
 func (x *LeftOut) ProtoReflect() protoreflect.Message {
-	mi := &file_muniment_v1_recall_proto_msgTypes[4]
+	mi := &file_muniment_v1_recall_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -746,7 +910,7 @@ func (x *LeftOut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeftOut.ProtoReflect.Descriptor instead.
 func (*LeftOut) Descriptor() ([]byte, []int) {
-	return file_muniment_v1_recall_proto_rawDescGZIP(), []int{4}
+	return file_muniment_v1_recall_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *LeftOut) GetReason() LeftOutReason {
@@ -768,7 +932,8 @@ type Degradation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The step concerned.
 	Stage RecallStage `protobuf:"varint,1,opt,name=stage,proto3,enum=muniment.v1.RecallStage" json:"stage,omitempty"`
-	// The leg concerned when `stage` is RECALL_STAGE_LEG, otherwise not set.
+	// The leg concerned: which one with RECALL_STAGE_LEG, RETRIEVAL_LEG_VECTOR with RECALL_STAGE_QUERY_EMBEDDING
+	// and RECALL_STAGE_CONSISTENCY, otherwise not set.
 	Leg RetrievalLeg `protobuf:"varint,2,opt,name=leg,proto3,enum=muniment.v1.RetrievalLeg" json:"leg,omitempty"`
 	// Why.
 	Reason DegradationReason `protobuf:"varint,3,opt,name=reason,proto3,enum=muniment.v1.DegradationReason" json:"reason,omitempty"`
@@ -780,7 +945,7 @@ type Degradation struct {
 
 func (x *Degradation) Reset() {
 	*x = Degradation{}
-	mi := &file_muniment_v1_recall_proto_msgTypes[5]
+	mi := &file_muniment_v1_recall_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -792,7 +957,7 @@ func (x *Degradation) String() string {
 func (*Degradation) ProtoMessage() {}
 
 func (x *Degradation) ProtoReflect() protoreflect.Message {
-	mi := &file_muniment_v1_recall_proto_msgTypes[5]
+	mi := &file_muniment_v1_recall_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -805,7 +970,7 @@ func (x *Degradation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Degradation.ProtoReflect.Descriptor instead.
 func (*Degradation) Descriptor() ([]byte, []int) {
-	return file_muniment_v1_recall_proto_rawDescGZIP(), []int{5}
+	return file_muniment_v1_recall_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Degradation) GetStage() RecallStage {
@@ -840,12 +1005,26 @@ var File_muniment_v1_recall_proto protoreflect.FileDescriptor
 
 const file_muniment_v1_recall_proto_rawDesc = "" +
 	"\n" +
-	"\x18muniment/v1/recall.proto\x12\vmuniment.v1\x1a\x18muniment/v1/memory.proto\x1a\x17muniment/v1/write.proto\"\x8c\x01\n" +
+	"\x18muniment/v1/recall.proto\x12\vmuniment.v1\x1a\x18muniment/v1/memory.proto\x1a\x17muniment/v1/write.proto\"\xba\x01\n" +
 	"\bLegScore\x12+\n" +
 	"\x03leg\x18\x01 \x01(\x0e2\x19.muniment.v1.RetrievalLegR\x03leg\x12\x12\n" +
 	"\x04rank\x18\x02 \x01(\x05R\x04rank\x12\x1b\n" +
 	"\traw_score\x18\x03 \x01(\x01R\brawScore\x12\"\n" +
-	"\fcontribution\x18\x04 \x01(\x01R\fcontribution\"\xe7\x01\n" +
+	"\fcontribution\x18\x04 \x01(\x01R\fcontribution\x12\x14\n" +
+	"\x05value\x18\x05 \x01(\x01R\x05value\x12\x16\n" +
+	"\x06weight\x18\x06 \x01(\x01R\x06weight\"\xb9\x02\n" +
+	"\n" +
+	"ScoreBasis\x12\x1d\n" +
+	"\n" +
+	"cosine_low\x18\x01 \x01(\x01R\tcosineLow\x12\x1f\n" +
+	"\vcosine_high\x18\x02 \x01(\x01R\n" +
+	"cosineHigh\x12#\n" +
+	"\rvector_weight\x18\x03 \x01(\x01R\fvectorWeight\x12%\n" +
+	"\x0elexical_weight\x18\x04 \x01(\x01R\rlexicalWeight\x120\n" +
+	"\x14around_vector_weight\x18\x05 \x01(\x01R\x12aroundVectorWeight\x122\n" +
+	"\x15around_lexical_weight\x18\x06 \x01(\x01R\x13aroundLexicalWeight\x12\x1b\n" +
+	"\tleg_count\x18\a \x01(\x05R\blegCount\x12\x1c\n" +
+	"\tthreshold\x18\b \x01(\x01R\tthreshold\"\x83\x02\n" +
 	"\fRankedMemory\x12+\n" +
 	"\x06memory\x18\x01 \x01(\v2\x13.muniment.v1.MemoryR\x06memory\x12\x12\n" +
 	"\x04rank\x18\x02 \x01(\x05R\x04rank\x12\x14\n" +
@@ -854,7 +1033,8 @@ const file_muniment_v1_recall_proto_rawDesc = "" +
 	"\n" +
 	"leg_scores\x18\n" +
 	" \x03(\v2\x15.muniment.v1.LegScoreR\tlegScores\x122\n" +
-	"\afactors\x18\v \x03(\v2\x18.muniment.v1.ScoreFactorR\afactors\"\xdb\x01\n" +
+	"\afactors\x18\v \x03(\v2\x18.muniment.v1.ScoreFactorR\afactors\x12\x1a\n" +
+	"\bevidence\x18\f \x01(\x01R\bevidence\"\xf7\x01\n" +
 	"\bNearMiss\x12\x1b\n" +
 	"\tmemory_id\x18\x01 \x01(\tR\bmemoryId\x12\x14\n" +
 	"\x05score\x18\x02 \x01(\x01R\x05score\x122\n" +
@@ -862,7 +1042,8 @@ const file_muniment_v1_recall_proto_rawDesc = "" +
 	"\n" +
 	"leg_scores\x18\n" +
 	" \x03(\v2\x15.muniment.v1.LegScoreR\tlegScores\x122\n" +
-	"\afactors\x18\v \x03(\v2\x18.muniment.v1.ScoreFactorR\afactors\"x\n" +
+	"\afactors\x18\v \x03(\v2\x18.muniment.v1.ScoreFactorR\afactors\x12\x1a\n" +
+	"\bevidence\x18\f \x01(\x01R\bevidence\"x\n" +
 	"\rPackedContext\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x16\n" +
 	"\x06tokens\x18\x02 \x01(\x05R\x06tokens\x12\x1d\n" +
@@ -904,7 +1085,7 @@ const file_muniment_v1_recall_proto_rawDesc = "" +
 	"'DEGRADATION_REASON_EMBEDDER_UNAVAILABLE\x10\x02\x12(\n" +
 	"$DEGRADATION_REASON_QUERY_NOT_COVERED\x10\x03\x12)\n" +
 	"%DEGRADATION_REASON_EMBEDDINGS_PENDING\x10\x04\x12\x1d\n" +
-	"\x19DEGRADATION_REASON_FAILED\x10\x05*\xc6\x03\n" +
+	"\x19DEGRADATION_REASON_FAILED\x10\x05*\xe4\x03\n" +
 	"\rLeftOutReason\x12\x1f\n" +
 	"\x1bLEFT_OUT_REASON_UNSPECIFIED\x10\x00\x12#\n" +
 	"\x1fLEFT_OUT_REASON_BELOW_MIN_SCORE\x10\x01\x12\x19\n" +
@@ -920,7 +1101,8 @@ const file_muniment_v1_recall_proto_rawDesc = "" +
 	"\x12\x1c\n" +
 	"\x18LEFT_OUT_REASON_FILTERED\x10\v\x12\x18\n" +
 	"\x14LEFT_OUT_REASON_TAIL\x10\f\x12\x1b\n" +
-	"\x17LEFT_OUT_REASON_CONSENT\x10\rB\xaa\x01\n" +
+	"\x17LEFT_OUT_REASON_CONSENT\x10\r\x12\x1c\n" +
+	"\x18LEFT_OUT_REASON_NO_MATCH\x10\x0eB\xaa\x01\n" +
 	"\x0fcom.muniment.v1B\vRecallProtoP\x01Z=github.com/muniment/muniment/clients/go/munimentv1;munimentv1\xa2\x02\x03MXX\xaa\x02\vMuniment.V1\xca\x02\vMuniment\\V1\xe2\x02\x17Muniment\\V1\\GPBMetadata\xea\x02\fMuniment::V1b\x06proto3"
 
 var (
@@ -936,7 +1118,7 @@ func file_muniment_v1_recall_proto_rawDescGZIP() []byte {
 }
 
 var file_muniment_v1_recall_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_muniment_v1_recall_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_muniment_v1_recall_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_muniment_v1_recall_proto_goTypes = []any{
 	(RetrievalLeg)(0),      // 0: muniment.v1.RetrievalLeg
 	(Fusion)(0),            // 1: muniment.v1.Fusion
@@ -944,22 +1126,23 @@ var file_muniment_v1_recall_proto_goTypes = []any{
 	(DegradationReason)(0), // 3: muniment.v1.DegradationReason
 	(LeftOutReason)(0),     // 4: muniment.v1.LeftOutReason
 	(*LegScore)(nil),       // 5: muniment.v1.LegScore
-	(*RankedMemory)(nil),   // 6: muniment.v1.RankedMemory
-	(*NearMiss)(nil),       // 7: muniment.v1.NearMiss
-	(*PackedContext)(nil),  // 8: muniment.v1.PackedContext
-	(*LeftOut)(nil),        // 9: muniment.v1.LeftOut
-	(*Degradation)(nil),    // 10: muniment.v1.Degradation
-	(*Memory)(nil),         // 11: muniment.v1.Memory
-	(*ScoreFactor)(nil),    // 12: muniment.v1.ScoreFactor
+	(*ScoreBasis)(nil),     // 6: muniment.v1.ScoreBasis
+	(*RankedMemory)(nil),   // 7: muniment.v1.RankedMemory
+	(*NearMiss)(nil),       // 8: muniment.v1.NearMiss
+	(*PackedContext)(nil),  // 9: muniment.v1.PackedContext
+	(*LeftOut)(nil),        // 10: muniment.v1.LeftOut
+	(*Degradation)(nil),    // 11: muniment.v1.Degradation
+	(*Memory)(nil),         // 12: muniment.v1.Memory
+	(*ScoreFactor)(nil),    // 13: muniment.v1.ScoreFactor
 }
 var file_muniment_v1_recall_proto_depIdxs = []int32{
 	0,  // 0: muniment.v1.LegScore.leg:type_name -> muniment.v1.RetrievalLeg
-	11, // 1: muniment.v1.RankedMemory.memory:type_name -> muniment.v1.Memory
+	12, // 1: muniment.v1.RankedMemory.memory:type_name -> muniment.v1.Memory
 	5,  // 2: muniment.v1.RankedMemory.leg_scores:type_name -> muniment.v1.LegScore
-	12, // 3: muniment.v1.RankedMemory.factors:type_name -> muniment.v1.ScoreFactor
+	13, // 3: muniment.v1.RankedMemory.factors:type_name -> muniment.v1.ScoreFactor
 	4,  // 4: muniment.v1.NearMiss.reason:type_name -> muniment.v1.LeftOutReason
 	5,  // 5: muniment.v1.NearMiss.leg_scores:type_name -> muniment.v1.LegScore
-	12, // 6: muniment.v1.NearMiss.factors:type_name -> muniment.v1.ScoreFactor
+	13, // 6: muniment.v1.NearMiss.factors:type_name -> muniment.v1.ScoreFactor
 	4,  // 7: muniment.v1.LeftOut.reason:type_name -> muniment.v1.LeftOutReason
 	2,  // 8: muniment.v1.Degradation.stage:type_name -> muniment.v1.RecallStage
 	0,  // 9: muniment.v1.Degradation.leg:type_name -> muniment.v1.RetrievalLeg
@@ -984,7 +1167,7 @@ func file_muniment_v1_recall_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_muniment_v1_recall_proto_rawDesc), len(file_muniment_v1_recall_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   6,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

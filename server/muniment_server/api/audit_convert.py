@@ -175,6 +175,7 @@ def recalled(given: _Details) -> audit_pb2.MemoriesRecalled:
                 packed=one["packed"],
                 leg_scores=_legs(one),
                 factors=_factors(one),
+                evidence=_fraction(one.get("evidence", 0)),
             )
             for one in given["memories"]
         ],
@@ -185,6 +186,7 @@ def recalled(given: _Details) -> audit_pb2.MemoriesRecalled:
                 reason=one["reason"],
                 leg_scores=_legs(one),
                 factors=_factors(one),
+                evidence=_fraction(one.get("evidence", 0)),
             )
             for one in given.get("near_misses", ())
         ],
@@ -212,7 +214,14 @@ def recalled(given: _Details) -> audit_pb2.MemoriesRecalled:
         embedding_model=given["embedding_model"] or "",
         query_digest=bytes.fromhex(given["query_digest"] or ""),
         as_of_time=answers.timestamp(from_micros(given["as_of_time"])) if "as_of_time" in given else None,
+        left_out_incomplete=given.get("left_out_incomplete", False),
+        score_basis=_basis(given["score_basis"]) if "score_basis" in given else None,
     )
+
+
+def _basis(given: Mapping[str, int]) -> recall_pb2.ScoreBasis:
+    shares = {name: _fraction(value) for name, value in given.items() if name != "leg_count"}
+    return recall_pb2.ScoreBasis(leg_count=given["leg_count"], **shares)
 
 
 def _legs(given: _Details) -> list[recall_pb2.LegScore]:
@@ -222,6 +231,8 @@ def _legs(given: _Details) -> list[recall_pb2.LegScore]:
             rank=leg["rank"],
             raw_score=_fraction(leg["raw_score"]),
             contribution=_fraction(leg["contribution"]),
+            value=_fraction(leg.get("value", 0)),
+            weight=_fraction(leg.get("weight", 0)),
         )
         for leg in given["legs"]
     ]

@@ -17,7 +17,7 @@ from muniment_server.telemetry.spans import pack_span
 
 from .choosing import Choice
 from .consistency import issue_token
-from .explaining import leg_scores, score_factors
+from .explaining import leg_scores, score_basis, score_factors
 from .finding import Found, count_relevant
 from .recall_types import (
     Degradation,
@@ -49,11 +49,13 @@ def compose(
     now: datetime,
     settings: TenantSettings,
     reranking: Reranking,
+    usual: float,
     dropped: int,
 ) -> Recalled:
     """The answer of the chosen candidates, with what was left out and why.
 
-    dropped: candidates that the reranker took below the minimum score.
+    usual: the threshold where none is asked for and scores are no ranks. dropped: candidates that the
+    reranker left below the minimum score.
     """
     rows, broken = found.rows, found.broken
     ranked: list[Ranked] = []
@@ -74,6 +76,7 @@ def compose(
                 score=reranking.score(candidate),
                 legs=legs,
                 factors=(*score_factors(candidate, query.aim, legs), *reranking.factors(candidate)),
+                evidence=candidate.evidence,
             )
         )
     left_out: dict[LeftOutReason, int] = {}
@@ -90,7 +93,7 @@ def compose(
         leave(LeftOutReason.FILTERED, rows.filtered)
         offered = count_relevant(choice.chosen)
         below = eligible - rows.relevant - (len(choice.chosen) - offered) - found.changed_pinned
-        leave(LeftOutReason.BELOW_MIN_SCORE, below + dropped)
+        leave(LeftOutReason.BELOW_MIN_SCORE if min_score > 0 else LeftOutReason.NO_MATCH, below + dropped)
         leave(LeftOutReason.CHANGED, found.changed + found.changed_pinned)
         leave(LeftOutReason.RESPONSE_SIZE, len(choice.chosen) - len(ranked))
         leave(LeftOutReason.SOURCE_SHARE, len(choice.capped))
@@ -113,7 +116,8 @@ def compose(
         with pack_span(
             services.tokenizer.name, inputs=len(ranked), token_budget=command.token_budget
         ) as span:
-            items = [_pack_item(one, min_score) for one in ranked]
+            bar = usual if query.aim.reciprocal else min_score
+            items = [_pack_item(one, bar, query.aim.reciprocal) for one in ranked]
             packed = _pack(items, command.token_budget, rules, services.tokenizer, query.degraded)
             span.update({names.PACK_TOKENS: packed.tokens, names.PACK_OUTPUTS: len(packed.packed)})
         inside = set(packed.packed)
@@ -133,6 +137,8 @@ def compose(
         consistency_token=issue_token(tenant_key, services.instance, now),
         read_time=now,
         no_relevant_memory=count_relevant(choice.chosen[: len(ranked)]) == 0,
+        basis=score_basis(query.aim, 0.0 if query.aim.reciprocal else usual),
+        drawn=rows is not None and rows.drawn,
     )
 
 
@@ -153,10 +159,13 @@ def _pack(
         return pack(items, token_budget, rules)
 
 
-def _pack_item(ranked: Ranked, min_score: float) -> PackItem:
+def _pack_item(ranked: Ranked, bar: float, reciprocal: bool) -> PackItem:
+    """bar: what a memory has to reach by what speaks for it beside being pinned."""
     memory = ranked.memory
     always = sum(leg.contribution for leg in ranked.legs if leg.leg is RetrievalLeg.SLOT)
     moved = sum(factor.contribution for factor in ranked.factors if factor.name == FACTOR)
+    # What ranks add up to says nothing of how relevant a memory is.
+    apart = ranked.evidence if reciprocal else ranked.score - moved - always
     if memory.kind is None or memory.provenance is None or memory.content is None:
         raise ValueError("only whole memories are packed")
     return PackItem(
@@ -170,5 +179,5 @@ def _pack_item(ranked: Ranked, min_score: float) -> PackItem:
         valid_from=memory.validity.start,
         valid_to=memory.validity.end,
         speaker=memory.speaker,
-        pinned=always > 0 and ranked.score - moved - always < min_score,
+        pinned=always > 0 and apart < bar,
     )

@@ -23,6 +23,7 @@ from .choosing import Choice, choose, most_of_source
 from .consenting import is_withheld
 from .explaining import leg_scores, score_factors
 from .leg_spans import tell_legs
+from .recall_query import VECTOR_LEGS
 from .recall_types import Degradation, DegradationReason, LeftOutReason, NearMiss, Query, RecallCommand, Stage
 from .reranking import Reranking
 from .scoping import EpochChanged, scope_number
@@ -202,13 +203,14 @@ async def find_again(
 
 def hold_vectors_against(command: RecallCommand, query: Query, rows: RecallRows) -> None:
     """Raise ModelChanged when another model is in use by now; note what has no vector yet."""
-    if query.aim.embedding is None:
+    waited = command.strong or command.consistency_token is not None
+    if query.aim.embedding is not None:
+        if rows.model_in_use != query.live.model_no:
+            raise ModelChanged
+    elif not waited or not any(leg in VECTOR_LEGS for leg in command.legs):
         return
-    if rows.model_in_use != query.live.model_no:
-        raise ModelChanged
     query.degraded = [one for one in query.degraded if one.reason is not DegradationReason.EMBEDDINGS_PENDING]
     if rows.waiting:
-        waited = command.strong or command.consistency_token is not None
         query.degraded.append(
             Degradation(
                 Stage.CONSISTENCY if waited else Stage.LEG,
@@ -257,6 +259,19 @@ def count_found(candidates: Sequence[Candidate]) -> int:
     return sum(1 for candidate in candidates if candidate.found)
 
 
+def count_dropped(found: Found, kept: Sequence[tuple[Candidate, Content]], min_score: float) -> int:
+    """How many of the relevant ones the reranker left below the minimum score, kept being those above it.
+
+    What was not fetched scores no more than the last that was, and was not read.
+    """
+    dropped = count_relevant(found.genuine) - count_relevant(kept)
+    if found.rows is None:
+        return dropped
+    scores = [one.score for one in found.rows.candidates if one.found]
+    behind = found.rows.relevant - len(scores)
+    return dropped + (behind if scores and min(scores) < min_score else 0)
+
+
 def count_relevant(genuine: Sequence[tuple[Candidate, Content]]) -> int:
     """The same of opened candidates."""
     return count_found([candidate for candidate, _ in genuine])
@@ -269,33 +284,60 @@ async def find_near_misses(
     key: ScopeKey,
     scope_id: UUID,
     query: Query,
+    least: float,
     min_score: float,
     choice: Choice[Candidate, Content],
-    broken: Sequence[UUID],
+    found: Found,
     now: datetime,
     reranking: Reranking,
 ) -> Sequence[NearMiss]:
-    """The best candidates that are not offered, whatever their score; asked for apart, since rarely."""
+    """The best candidates that are not offered, whatever their score; asked for apart, since rarely.
+
+    least: the threshold that was in force before a reranker moved scores.
+    """
     fetch = len(choice.chosen) + len(choice.capped) + command.near_miss_limit
-    rows = await find_candidates(services, work, command, key, scope_id, query, 0.0, fetch, broken, now)
+    rows = await find_candidates(services, work, command, key, scope_id, query, 0.0, fetch, found.broken, now)
     offered = {candidate.revision.memory_id for candidate, _ in choice.chosen}
     capped = {candidate.revision.memory_id for candidate, _ in choice.capped}
-    found = []
+    genuine = {candidate.revision.memory_id for candidate, _ in found.genuine}
+    ranked = found.rows.candidates if found.rows else ()
+    changed = {one.revision.memory_id for one in ranked if one.found} - genuine - set(found.broken)
+    low = min_score if services.reranker is None else min(least, min_score)
+
+    def reason(candidate: Candidate) -> LeftOutReason:
+        memory_id = candidate.revision.memory_id
+        if memory_id in changed:
+            return LeftOutReason.CHANGED
+        if memory_id in capped:
+            return LeftOutReason.SOURCE_SHARE
+        if is_relevant(candidate, low, query.aim) and reranking.reaches(candidate, min_score):
+            return LeftOutReason.LIMIT
+        return LeftOutReason.BELOW_MIN_SCORE if min_score > 0 else LeftOutReason.NO_MATCH
+
+    missed = []
     for candidate, _ in sift(key, work.tenant_id, rows.candidates)[0]:
         memory_id = candidate.revision.memory_id
         if memory_id in offered:
             continue
-        score = reranking.score(candidate)
         legs = leg_scores(candidate, query.aim)
-        reason = LeftOutReason.LIMIT if score >= min_score else LeftOutReason.BELOW_MIN_SCORE
-        found.append(
+        missed.append(
             NearMiss(
                 memory_id,
-                score,
-                LeftOutReason.SOURCE_SHARE if memory_id in capped else reason,
+                reranking.score(candidate),
+                reason(candidate),
                 legs,
                 (*score_factors(candidate, query.aim, legs), *reranking.factors(candidate)),
+                candidate.evidence,
             )
         )
-    found.sort(key=lambda one: (-one.score, one.memory_id))
-    return found[: command.near_miss_limit]
+    missed.sort(key=lambda one: (-one.score, one.memory_id))
+    return missed[: command.near_miss_limit]
+
+
+def is_relevant(candidate: Candidate, min_score: float, aim: Aim) -> bool:
+    """Whether a candidate counts as found; as in sql/recall.sql."""
+    return (
+        candidate.score >= min_score
+        and (candidate.score > 0 or candidate.cosine is not None)
+        and (aim.reciprocal or candidate.evidence >= min_score)
+    )

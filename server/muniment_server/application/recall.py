@@ -22,8 +22,15 @@ from muniment_server.telemetry.spans import ActiveSpan, memory_span, record_offe
 
 from .composing import compose
 from .consistency import await_vectors, check_token
-from .finding import Found, choose_offered, count_relevant, find_again, find_near_misses, find_relevant
-from .recall_query import embed_anew, embed_query, take_query
+from .finding import (
+    Found,
+    choose_offered,
+    count_dropped,
+    find_again,
+    find_near_misses,
+    find_relevant,
+)
+from .recall_query import VECTOR_LEGS, embed_anew, embed_query, take_query
 from .recall_receipt import receipt
 from .recall_types import NearMiss, Query, RecallCommand, Recalled
 from .reranking import Reranking, rerank
@@ -65,7 +72,8 @@ async def recall(
         session=scope.session,
     ) as span:
         span.content(names.GEN_AI_MEMORY_QUERY_TEXT, lambda: command.query)
-        if command.consistency_token is not None or command.strong:
+        waits = command.consistency_token is not None or command.strong
+        if waits and any(leg in VECTOR_LEGS for leg in command.legs):
             began = perf_counter()
             await await_vectors(services, context, scope_id, command.consistency_token)
             span.set(names.CONSISTENCY_MODE, "strong" if command.strong else "at_least_as_fresh")
@@ -164,6 +172,10 @@ async def _answer(
 ) -> tuple[Recalled, Answer]:
     least = _least(settings, query.live)
     min_score = least if command.min_score is None else command.min_score
+    usual = least
+    if query.aim.reciprocal:
+        # What rank fusion gives is measured by a threshold that was asked for, and by no other.
+        least, min_score = 0.0, command.min_score or 0.0
     now = services.clock()
     found: Found | None = None
     reranking = Reranking()
@@ -197,7 +209,7 @@ async def _answer(
         choice = choose_offered(kept, command.limit, settings.packing.source_share, reranking)
         if key is not None and command.near_miss_limit and not (found.rows and found.rows.withheld):
             near_misses = await find_near_misses(
-                services, work, command, key, scope_id, query, min_score, choice, found.broken, now, reranking
+                services, work, command, key, scope_id, query, least, min_score, choice, found, now, reranking
             )
         recalled = compose(
             services,
@@ -210,7 +222,8 @@ async def _answer(
             now,
             settings,
             reranking,
-            dropped=count_relevant(found.genuine) - count_relevant(kept),
+            usual,
+            dropped=0 if services.reranker is None else count_dropped(found, kept, min_score),
         )
         recalled = replace(recalled, near_misses=near_misses)
         broken = found.broken

@@ -1,6 +1,5 @@
 """The query of a Recall as vectors and terms: what the statement looks for."""
 
-import asyncio
 import logging
 
 from pgvector import HalfVector
@@ -9,7 +8,7 @@ from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.domain.errors import EmbedderUnavailable, EmbeddingModelMismatch, MunimentError
 from muniment_server.domain.model import RetrievalLeg
 from muniment_server.domain.settings import TenantSettings
-from muniment_server.embedding.errors import EmbeddingError
+from muniment_server.embedding.errors import EmbeddingError, QueryLate
 from muniment_server.embedding.live import LiveModel
 from muniment_server.identity.principal import CallContext
 from muniment_server.retrieval.queries import QueryTerms, analyse_query
@@ -25,14 +24,14 @@ from .vectors import given_vector
 _log = logging.getLogger("muniment.recall")
 
 _EMBED_SHARE = 0.6
-_VECTOR_LEGS = (RetrievalLeg.VECTOR, RetrievalLeg.NEIGHBOUR, RetrievalLeg.SESSION)
+VECTOR_LEGS = (RetrievalLeg.VECTOR, RetrievalLeg.NEIGHBOUR, RetrievalLeg.SESSION)
 
 
 async def embed_query(
     live: LiveModel, context: CallContext, command: RecallCommand
 ) -> tuple[HalfVector | None, list[Degradation]]:
     """The vector of the query, or why there is none. Waits for a share of the deadline."""
-    if not any(leg in _VECTOR_LEGS for leg in command.legs):
+    if not any(leg in VECTOR_LEGS for leg in command.legs):
         return None, []
     if command.query_embedding is not None:
         return given_vector(command.query_embedding), []
@@ -45,9 +44,9 @@ async def embed_query(
         names.PROVIDER_MUNIMENT, model.name, dimensions=model.dimension, batch_size=1
     ) as span:
         try:
-            async with asyncio.timeout(context.remaining() * _EMBED_SHARE):
-                embedded = await live.embeddings.query(command.query, context.tenant_id)
-        except TimeoutError:
+            patience = context.remaining() * _EMBED_SHARE
+            embedded = await live.embeddings.query_within(command.query, patience, context.tenant_id)
+        except QueryLate:
             span.fail("timeout")
             return without(DegradationReason.DEADLINE)
         except (EmbeddingError, MunimentError) as error:
@@ -97,7 +96,12 @@ def take_query(
             if embedded[0] is None:
                 raise
             _log.error("a query could not be analysed: %s", type(error).__name__)
-            found.append(Degradation(Stage.LEG, RetrievalLeg.LEXICAL, DegradationReason.FAILED))
+            # Around a turn and in its session its words are not looked at either; the vectors still are.
+            found += [
+                Degradation(Stage.LEG, leg, DegradationReason.FAILED)
+                for leg in RetrievalLeg
+                if leg in command.legs and leg is not RetrievalLeg.VECTOR
+            ]
     aim = take_aim(
         terms,
         key,

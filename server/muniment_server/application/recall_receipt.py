@@ -9,7 +9,7 @@ from muniment_server.audit.events import to_micros, to_millionths
 if TYPE_CHECKING:
     from muniment_server.domain.importance import Factor
 
-    from .explaining import LegScore
+    from .explaining import LegScore, ScoreBasis
     from .recall_types import NearMiss, Recalled
 
 
@@ -21,6 +21,8 @@ def legs_of(scores: "Sequence[LegScore]") -> list[dict[str, int]]:
             "rank": one.rank or 0,
             "raw_score": to_millionths(one.raw_score),
             "contribution": to_millionths(one.contribution),
+            "value": to_millionths(one.value),
+            "weight": to_millionths(one.weight),
         }
         for one in scores
     ]
@@ -38,6 +40,20 @@ def factors_of(factors: "Sequence[Factor]") -> list[dict[str, Any]]:
         | ({"rank": one.rank} if one.rank else {})
         for one in factors
     ]
+
+
+def basis_of(basis: "ScoreBasis") -> dict[str, int]:
+    """What all scores have in common; everything but the count in millionths."""
+    return {
+        "cosine_low": to_millionths(basis.cosine_low),
+        "cosine_high": to_millionths(basis.cosine_high),
+        "vector_weight": to_millionths(basis.vector_weight),
+        "lexical_weight": to_millionths(basis.lexical_weight),
+        "around_vector_weight": to_millionths(basis.around_vector_weight),
+        "around_lexical_weight": to_millionths(basis.around_lexical_weight),
+        "threshold": to_millionths(basis.threshold),
+        "leg_count": basis.leg_count,
+    }
 
 
 def receipt(
@@ -58,6 +74,7 @@ def receipt(
                 "revision": one.memory.revision,
                 "rank": one.rank,
                 "score": to_millionths(one.score),
+                "evidence": to_millionths(one.evidence),
                 "packed": one.packed,
                 "legs": legs_of(one.legs),
                 "factors": factors_of(one.factors),
@@ -66,6 +83,8 @@ def receipt(
         ],
         "near_misses": [_near_miss(one) for one in recalled.near_misses],
         "left_out": {str(int(reason)): count for reason, count in recalled.left_out.items()},
+        "left_out_incomplete": recalled.drawn,
+        "score_basis": basis_of(recalled.basis),
         "degraded": [
             {
                 "stage": int(one.stage),
@@ -92,6 +111,7 @@ def _near_miss(one: "NearMiss") -> dict[str, Any]:
     return {
         "memory_id": str(one.memory_id),
         "score": to_millionths(one.score),
+        "evidence": to_millionths(one.evidence),
         "reason": int(one.reason),
         "legs": legs_of(one.legs),
         "factors": factors_of(one.factors),

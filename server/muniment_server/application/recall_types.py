@@ -12,7 +12,7 @@ from muniment_server.domain.packing import PackedContext
 from muniment_server.embedding.live import LiveModel
 from muniment_server.storage.recall import Aim
 
-from .explaining import LegScore
+from .explaining import LegScore, ScoreBasis
 
 DEFAULT_LIMIT = 10
 ACTIVE = MemoryFilter()
@@ -55,6 +55,7 @@ class LeftOutReason(IntEnum):
     FILTERED = 11
     TAIL = 12
     CONSENT = 13
+    NO_MATCH = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ class Ranked:
     legs: tuple[LegScore, ...]
     packed: bool = False
     factors: tuple[Factor, ...] = ()
+    evidence: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +114,15 @@ class NearMiss:
     reason: LeftOutReason
     legs: tuple[LegScore, ...]
     factors: tuple[Factor, ...] = ()
+    evidence: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The answer. `broken` names memories whose seal does not hold; they are in no other part."""
+    """The answer. `broken` names memories whose seal does not hold; they are in no other part.
+
+    min_score: what is in force, 0 for nothing. drawn: `left_out` counts what was drawn from a large scope.
+    """
 
     recall_id: UUID
     ranked: list[Ranked]
@@ -129,6 +135,8 @@ class Recalled:
     consistency_token: str
     read_time: datetime
     no_relevant_memory: bool
+    basis: ScoreBasis
+    drawn: bool = False
     near_misses: Sequence[NearMiss] = ()
 
 

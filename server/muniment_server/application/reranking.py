@@ -38,8 +38,8 @@ class Reranking:
     """What the reranker said of the memories that it read, from 0 to 1; of none by default.
 
     weight: the share of what lies above `least` that its word makes up. least: the threshold that the
-    tenant's settings or the model give, not that of a request, so that scores do not depend on it.
-    absolute: whether scores have a threshold at all; those of rank fusion have none.
+    tenant's settings or the model give, not that of a request, so that scores do not depend on it; 0 for
+    rank fusion. absolute: whether trust and source are in the score already; those of rank fusion have none.
     """
 
     said: Mapping[UUID, float] = field(default_factory=dict)
@@ -59,19 +59,25 @@ class Reranking:
         if said is None:
             return ()
         rank = self.ranks[candidate.revision.memory_id]
-        return (Factor(FACTOR, said, self.weight, self._moved(candidate), rank),)
+        moved = Factor(FACTOR, said, self.weight, self._moved(candidate), rank)
+        if self.absolute:
+            return (moved,)
+        # They bound what it says, and nothing else tells of them here.
+        bounds = (("trust", candidate.trust_factor), ("source", candidate.source_factor))
+        return (*(Factor(name, value, 0.0, 0.0) for name, value in bounds if value != 1), moved)
+
+    def reaches(self, candidate: Candidate, min_score: float) -> bool:
+        """Whether the score reaches a threshold with the reranker's word in it."""
+        return self.score(candidate) >= min_score - (_ROUNDING if self.said else 0.0)
 
     def above(
         self, genuine: Sequence[tuple[Candidate, Content]], min_score: float, pinned_most: int
     ) -> Sequence[tuple[Candidate, Content]]:
         """What reaches a threshold that a request set above the usual one, and what applies without it."""
-        if not self.absolute:
-            return genuine
-        low = min_score - _ROUNDING
         room = pinned_most - sum(1 for one, _ in genuine if not one.found)
         kept: list[tuple[Candidate, Content]] = []
         for candidate, content in genuine:
-            if not candidate.found or self.score(candidate) >= low:
+            if not candidate.found or self.reaches(candidate, min_score):
                 kept.append((candidate, content))
             elif room > 0 and _is_pinned(candidate.revision):
                 kept.append((replace(candidate, found=False), content))
@@ -124,7 +130,7 @@ async def rerank(
     said = {candidate.revision.memory_id: score for (candidate, _), score in zip(best, scores, strict=True)}
     order = sorted(scores, reverse=True)
     ranks = {memory_id: order.index(score) + 1 for memory_id, score in said.items()}
-    return Reranking(said, policy.weight, least if absolute else 0.0, absolute, ranks)
+    return Reranking(said, policy.weight, least, absolute, ranks)
 
 
 def _is_pinned(revision: Revision) -> bool:

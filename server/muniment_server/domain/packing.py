@@ -119,7 +119,8 @@ class PackRules:
     """How the budget is shared out; the defaults bound nothing.
 
     pinned_share, reported_share: most of the budget for what is pinned, and for what has less than MEDIUM
-    trust. tail_ratio: what scores below this share of the best score is left out, unless it is pinned.
+    trust, which gets all of it where there is nothing else and its share is not 0. tail_ratio: what scores
+    below this share of the best score is left out, unless it is pinned.
     """
 
     pinned_share: float = 1.0
@@ -164,6 +165,9 @@ def pack(
     """
     kept, collapsed = _collapse(sorted(items, key=lambda item: (item.rank, -item.score, item.memory_id)))
     kept, tail = _cut(kept, rules.tail_ratio)
+    if rules.reported_share and all(map(_is_reported, kept)):
+        # It takes nothing from anybody.
+        rules = replace(rules, reported_share=1.0)
     filling = _Filling(token_budget, rules, tokenizer)
     for item in sorted(kept, key=lambda item: not item.pinned):
         filling.offer(item)

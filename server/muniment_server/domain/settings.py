@@ -106,7 +106,8 @@ class Packing(Section):
     source_share: Annotated[float, Field(ge=0.1, le=1)] = 0.5
     """Most of an answer's places that memories of one source may take; 1: no such bound."""
     reported_share: Share = 0.5
-    """Most of the token budget that memories below MEDIUM trust may take."""
+    """Most of the token budget that memories below MEDIUM trust may take beside others.
+    They may fill it where there are none, unless this is 0."""
     tail_ratio: Share = 0.3
     """A memory whose score is below this share of the best one's is not packed; 0: all are.
     Where a request sets the minimum score itself, all are."""

@@ -9,11 +9,13 @@ from contextlib import suppress
 import numpy as np
 
 from muniment_server.embedding.base import Embedder, EmbeddingModel, Vector, require_readable
+from muniment_server.embedding.breaker import Breaker
 from muniment_server.embedding.cache import CacheKey, Embedded, Purpose, VectorCache
 from muniment_server.embedding.errors import (
     EmbedderOverloaded,
     EmbedderSlow,
     EmbedderUnavailable,
+    QueryLate,
     TextFailed,
 )
 from muniment_server.embedding.turns import Job, Turns
@@ -48,12 +50,14 @@ class EmbeddingService:
         max_waiting: int = 1024,
         max_batch_texts: int = 32,
         max_batch_characters: int = 4096,
+        breaker: Breaker | None = None,
     ) -> None:
         """Wrap a loaded embedder.
 
         max_waiting: distinct texts of a tenant in the queue before its callers are turned away; twice as many
         of all tenants together. max_batch_texts, max_batch_characters: bounds of one batch, and so of the
-        time a query waits behind a bulk write; a single longer text is a batch by itself.
+        time a query waits behind a bulk write; a single longer text is a batch by itself. breaker: what
+        keeps recalls from waiting for an embedder that stalls.
         """
         self._embedder = embedder
         self._cache = VectorCache(cache_bytes)
@@ -66,6 +70,7 @@ class EmbeddingService:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedding")
         self._runner: asyncio.Task[None] | None = None
         self._stopped = False
+        self.breaker = breaker or Breaker()
         self.ready = asyncio.Event()
         """Set once the model has answered a first time; cleared by `stop`."""
 
@@ -130,6 +135,34 @@ class EmbeddingService:
         Raises EmbedderOverloaded, EmbedderUnavailable or UnreadableText.
         """
         return (await self._embed([text], Purpose.QUERY, tenant))[0]
+
+    async def query_within(self, text: str, patience: float, tenant: Hashable = None) -> Embedded:
+        """Embed a text to search with within `patience` seconds; see `breaker.py` for when it is not tried.
+
+        Raises QueryLate besides what `query` raises.
+        """
+        keys, found, _ = self._look_up([text], Purpose.QUERY)
+        if found:
+            return found[keys[0]]
+        if not self.breaker.admits():
+            raise EmbedderUnavailable("the embedder did not answer the last queries in time")
+        try:
+            async with asyncio.timeout(patience):
+                embedded = await self.query(text, tenant)
+        except TimeoutError:
+            self.breaker.late(patience)
+            raise QueryLate("no vector of the query in time") from None
+        except EmbedderSlow:
+            self.breaker.late(patience)
+            raise
+        except (asyncio.CancelledError, EmbedderOverloaded):
+            self.breaker.given_up()
+            raise
+        except Exception:
+            self.breaker.answered()
+            raise
+        self.breaker.answered()
+        return embedded
 
     async def passages(self, texts: Sequence[str], tenant: Hashable = None) -> list[Embedded]:
         """Embed texts that will be searched, in their order.

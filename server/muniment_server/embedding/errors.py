@@ -17,6 +17,10 @@ class EmbedderSlow(EmbedderUnavailable):
     """The embedder did not answer in time, which says nothing of a text."""
 
 
+class QueryLate(EmbedderSlow):
+    """There is no vector of a query within the time that its caller has."""
+
+
 class TextFailed(EmbedderUnavailable):
     """The embedder failed at this text, asked for by itself. Others may do better."""
 

@@ -15,6 +15,7 @@ from .rows import to_revision, to_scope
 _RANK_DEPTH = 200
 _GIVEN = (
     "score",
+    "evidence",
     "contradicted",
     "cosine",
     "relevance",

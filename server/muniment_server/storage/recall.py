@@ -118,14 +118,16 @@ class Draw:
 class Candidate:
     """A memory found by Recall with what each leg gave; a leg that found nothing gave None.
 
-    found: relevant to the query; otherwise it is there because it is pinned. own, around: the measures of
-    domain/ranking.py with their weights. `..._part`: what a leg adds. Factors multiply the sum.
+    found: relevant to the query; otherwise it is there because it is pinned. evidence: what speaks for the
+    memory itself. own, around: the measures of domain/ranking.py with their weights. `..._part`: what a leg
+    adds. Factors multiply the sum.
     """
 
     revision: Revision
     contradicted: bool
     found: bool
     score: float
+    evidence: float
     cosine: float | None
     relevance: float | None
     vector_rank: int | None
@@ -167,7 +169,8 @@ _COLUMNS = tuple(field.name for field in fields(Candidate) if field.name != "rev
 class RecallRows:
     """The candidates, best first, and how many memories of the scope were left out by what.
 
-    scope: its row, unchecked. withheld: memories of which the subject's consent lets none be recalled.
+    scope: its row, unchecked. drawn: a part of a large scope was looked at, and the counts are those of that
+    part. withheld: memories of which the subject's consent lets none be recalled.
     """
 
     candidates: list[Candidate]
@@ -183,6 +186,7 @@ class RecallRows:
     """Number of the embedding model in use; vectors of another one were not worth comparing."""
     waiting: int = 0
     """Memories of the scope whose vector is still to be made."""
+    drawn: bool = False
 
     def without_any(self) -> "RecallRows":
         """What is left when nothing may be recalled."""
@@ -290,6 +294,8 @@ async def recall(
         scope=to_scope(scopes[0]) if scopes else None,
         model_in_use=first["model_in_use"],
         waiting=first["waiting"],
+        # Only the statement that draws says whether that was enough.
+        drawn="enough" in first,
     )
 
 

@@ -2065,9 +2065,54 @@ pub struct LegScore {
     /// The leg's own measure, for example a cosine or a BM25 score. Comparable within one leg only.
     #[prost(double, tag = "3")]
     pub raw_score: f64,
-    /// The part of `RankedMemory.score` that comes from this leg.
+    /// The part of `RankedMemory.score` that comes from this leg: `value` times `weight`.
     #[prost(double, tag = "4")]
     pub contribution: f64,
+    /// What the leg's measure counts as: for VECTOR the relevance, which is the cosine between the bounds of
+    /// `ScoreBasis`, from 0 to 1; for LEXICAL the share of the best BM25 score that the query could have; for
+    /// SLOT the share of the words of the slot's name, and three quarters more for a pinned memory; for the
+    /// other legs `raw_score`. With FUSION_RRF for every leg 61 / (60 + rank), and 0 without a rank.
+    #[prost(double, tag = "5")]
+    pub value: f64,
+    /// What `value` is multiplied with. For VECTOR and LEXICAL the leg's share of the memory's own measure
+    /// (`ScoreBasis`; all of it for LEXICAL where the memory has no vector) times what own measures count: 1,
+    /// or less for a TURN, whose surroundings count as well. With FUSION_RRF 1 / the number of legs.
+    /// 0 in receipts from before this was recorded, which then have no `value` either.
+    #[prost(double, tag = "6")]
+    pub weight: f64,
+}
+/// What holds for all scores of one Recall. With it, the legs and the factors of a memory give its score:
+/// the sum of all `value` times `weight` of the legs and of length, answer, question and reply; times
+/// 1 + `weight` times (`value` - 1) for each of kind, trust, source, confidence, recency and feedback; cut
+/// to \[0, 1\]. If there is a factor rerank, the score moves by its `weight` towards
+/// `threshold` + `value` * d * (1 - `threshold`), d being the product of the values of trust and source,
+/// at most 1, where one that is not there is 1.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct ScoreBasis {
+    /// The cosine that counts as relevance 0, and that which counts as 1; between them it grows evenly.
+    #[prost(double, tag = "1")]
+    pub cosine_low: f64,
+    /// See `cosine_low`.
+    #[prost(double, tag = "2")]
+    pub cosine_high: f64,
+    /// The share of relevance in a memory's own measure. 0 when the leg was not used or could say nothing.
+    #[prost(double, tag = "3")]
+    pub vector_weight: f64,
+    /// The share of words in it.
+    #[prost(double, tag = "4")]
+    pub lexical_weight: f64,
+    /// The same two shares for what surrounds a TURN: its neighbours and its session.
+    #[prost(double, tag = "5")]
+    pub around_vector_weight: f64,
+    /// See `around_vector_weight`.
+    #[prost(double, tag = "6")]
+    pub around_lexical_weight: f64,
+    /// The number of legs that FUSION_RRF divides by.
+    #[prost(int32, tag = "7")]
+    pub leg_count: i32,
+    /// The threshold of the tenant or of the model, whatever `min_score` the request asked for. 0 with FUSION_RRF.
+    #[prost(double, tag = "8")]
+    pub threshold: f64,
 }
 /// One memory of an answer.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2093,6 +2138,11 @@ pub struct RankedMemory {
     /// that leaves \[0, 1\]. Filled when `explain` was set.
     #[prost(message, repeated, tag = "11")]
     pub factors: ::prost::alloc::vec::Vec<ScoreFactor>,
+    /// What speaks for the memory itself, and not only for who says it, how long it is or where it stands: the
+    /// greater of its own measure and that of its surroundings, its slot, and what a named time counts here.
+    /// It has to reach the minimum score as well, but not with FUSION_RRF. Filled when `explain` was set.
+    #[prost(double, tag = "12")]
+    pub evidence: f64,
 }
 /// A memory that was a candidate and is not in the answer. Holds no content.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -2112,6 +2162,9 @@ pub struct NearMiss {
     /// What else changed the score.
     #[prost(message, repeated, tag = "11")]
     pub factors: ::prost::alloc::vec::Vec<ScoreFactor>,
+    /// See `RankedMemory.evidence`.
+    #[prost(double, tag = "12")]
+    pub evidence: f64,
 }
 /// A block of text ready to be put into a prompt.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -2132,7 +2185,7 @@ pub struct PackedContext {
     #[prost(string, tag = "4")]
     pub tokenizer: ::prost::alloc::string::String,
 }
-/// How many memories were left out, for one reason.
+/// How many memories were left out, for one reason. See `RecallResponse.left_out_incomplete`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LeftOut {
     /// Why.
@@ -2148,7 +2201,8 @@ pub struct Degradation {
     /// The step concerned.
     #[prost(enumeration = "RecallStage", tag = "1")]
     pub stage: i32,
-    /// The leg concerned when `stage` is RECALL_STAGE_LEG, otherwise not set.
+    /// The leg concerned: which one with RECALL_STAGE_LEG, RETRIEVAL_LEG_VECTOR with RECALL_STAGE_QUERY_EMBEDDING
+    /// and RECALL_STAGE_CONSISTENCY, otherwise not set.
     #[prost(enumeration = "RetrievalLeg", tag = "2")]
     pub leg: i32,
     /// Why.
@@ -2221,7 +2275,7 @@ pub enum Fusion {
     Score = 1,
     /// Reciprocal rank fusion of the legs' ranks with k = 60 (Cormack, Clarke and Buettcher 2009), divided
     /// by its greatest possible value. A score says where a memory stands, not how relevant it is, so the
-    /// server's threshold does not apply.
+    /// server's threshold does not apply. A `min_score` of the request does, against these scores.
     Rrf = 2,
 }
 impl Fusion {
@@ -2299,7 +2353,8 @@ pub enum DegradationReason {
     Unspecified = 0,
     /// The deadline of the call left no time for it.
     Deadline = 1,
-    /// The embedding model could not be reached or failed.
+    /// The embedding model could not be reached, failed, or is left alone for some seconds because it did not
+    /// answer the last queries in time.
     EmbedderUnavailable = 2,
     /// The embedding model cannot read the query (too many unknown tokens), so the vector leg was left
     /// out rather than be misled.
@@ -2343,7 +2398,7 @@ impl DegradationReason {
 pub enum LeftOutReason {
     /// Not set. Never returned.
     Unspecified = 0,
-    /// Scored below the minimum score.
+    /// Below the minimum score: its score is, or its `evidence`.
     BelowMinScore = 1,
     /// Scored high enough, but ranked behind the limit.
     Limit = 2,
@@ -2372,6 +2427,9 @@ pub enum LeftOutReason {
     Tail = 12,
     /// The subject's consent allows nothing to be recalled (CONSENT_LEVEL_NONE): all that is stored is left out.
     Consent = 13,
+    /// No threshold was in force, and no leg found anything in it: its score is 0, and it has no vector that
+    /// the query could be compared with. Where a threshold was, such memories are below it.
+    NoMatch = 14,
 }
 impl LeftOutReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -2394,6 +2452,7 @@ impl LeftOutReason {
             Self::Filtered => "LEFT_OUT_REASON_FILTERED",
             Self::Tail => "LEFT_OUT_REASON_TAIL",
             Self::Consent => "LEFT_OUT_REASON_CONSENT",
+            Self::NoMatch => "LEFT_OUT_REASON_NO_MATCH",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -2413,6 +2472,7 @@ impl LeftOutReason {
             "LEFT_OUT_REASON_FILTERED" => Some(Self::Filtered),
             "LEFT_OUT_REASON_TAIL" => Some(Self::Tail),
             "LEFT_OUT_REASON_CONSENT" => Some(Self::Consent),
+            "LEFT_OUT_REASON_NO_MATCH" => Some(Self::NoMatch),
             _ => None,
         }
     }
@@ -3277,6 +3337,9 @@ pub struct RecalledMemory {
     /// What else changed the score.
     #[prost(message, repeated, tag = "7")]
     pub factors: ::prost::alloc::vec::Vec<ScoreFactor>,
+    /// What spoke for the memory itself (`RankedMemory.evidence`). 0 in receipts from before it was recorded.
+    #[prost(double, tag = "8")]
+    pub evidence: f64,
 }
 /// Details of a Recall: what was offered, in which version and why.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -3302,7 +3365,7 @@ pub struct MemoriesRecalled {
     /// The limit in force.
     #[prost(int32, tag = "10")]
     pub limit: i32,
-    /// The minimum score in force.
+    /// The minimum score in force; 0 for none.
     #[prost(double, tag = "11")]
     pub min_score: f64,
     /// The token budget in force; 0 when no context was packed.
@@ -3326,10 +3389,17 @@ pub struct MemoriesRecalled {
     /// The instant that was looked at, when the request named one. Not set: the time of the recall.
     #[prost(message, optional, tag = "18")]
     pub as_of_time: ::core::option::Option<::prost_types::Timestamp>,
+    /// Whether `left_out` counts a part of the scope only.
+    #[prost(bool, tag = "19")]
+    pub left_out_incomplete: bool,
     /// A keyed digest of the query, which tells equal queries of one scope from different ones. The key
     /// is destroyed with the scope, so that the digest says nothing afterwards.
     #[prost(bytes = "vec", tag = "20")]
     pub query_digest: ::prost::alloc::vec::Vec<u8>,
+    /// What the scores were made of beside the legs and the factors. Not set in receipts from before it was
+    /// recorded.
+    #[prost(message, optional, tag = "21")]
+    pub score_basis: ::core::option::Option<ScoreBasis>,
 }
 /// Details of a ReportUse: what entered the prompt, by the caller's word.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -4509,7 +4579,9 @@ pub struct RecallRequest {
     #[prost(int32, optional, tag = "20")]
     pub limit: ::core::option::Option<i32>,
     /// The lowest score to return, 0 to 1. Not set: the server's threshold for "relevant", which
-    /// depends on its embedding model and is returned as `applied_min_score`. 0: no threshold.
+    /// depends on its embedding model and is returned as `applied_min_score`; with FUSION_RRF none. 0: no
+    /// threshold. A memory's `evidence` has to reach it too, except with FUSION_RRF. What is pinned comes
+    /// whatever it scores.
     #[prost(double, optional, tag = "21")]
     pub min_score: ::core::option::Option<f64>,
     /// Asks for a packed context of at most this many tokens, 1 to 200000. Not set: no packed context.
@@ -4562,7 +4634,8 @@ pub struct RecallResponse {
     #[prost(message, optional, tag = "3")]
     pub packed_context: ::core::option::Option<PackedContext>,
     /// Whether nothing in the scope is relevant to the query: no memory that may be recalled reached the
-    /// minimum score. Then `memories` is empty, and that is the honest answer.
+    /// minimum score. Then `memories` is empty, or holds what is pinned and applies whatever is asked, and
+    /// that is the honest answer.
     #[prost(bool, tag = "4")]
     pub no_relevant_memory: bool,
     /// What was left out, and why.
@@ -4576,7 +4649,7 @@ pub struct RecallResponse {
     /// 100; `left_out` has their number.
     #[prost(string, repeated, tag = "12")]
     pub seal_broken_memory_ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
-    /// The minimum score in force.
+    /// The minimum score in force. 0: none, as the request asked for, or because FUSION_RRF has none of its own.
     #[prost(double, tag = "13")]
     pub applied_min_score: f64,
     /// The limit in force.
@@ -4585,6 +4658,14 @@ pub struct RecallResponse {
     /// Candidates that are not in the answer, best first; as many as `near_miss_limit` asked for.
     #[prost(message, repeated, tag = "15")]
     pub near_misses: ::prost::alloc::vec::Vec<NearMiss>,
+    /// Whether `left_out` counts a part of the scope only: in a large one the memories that may come first are
+    /// drawn from it, and what was not drawn stands in no count.
+    #[prost(bool, tag = "16")]
+    pub left_out_incomplete: bool,
+    /// What the scores are made of beside the legs and the factors. Set when `explain` was set, and beside
+    /// near misses.
+    #[prost(message, optional, tag = "17")]
+    pub score_basis: ::core::option::Option<ScoreBasis>,
     /// The state of the store that was read.
     #[prost(message, optional, tag = "20")]
     pub consistency_token: ::core::option::Option<ConsistencyToken>,

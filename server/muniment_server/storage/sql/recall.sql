@@ -473,10 +473,10 @@ scoped AS NOT MATERIALIZED (
 ), scored AS MATERIALIZED (  --@fused
 ), scored AS NOT MATERIALIZED (  --@summed
     SELECT doc_no, memory_id, pinned, score,
-           (score >= %(min_score)s::float8 AND evidence >= %(min_score)s::float8
-            AND (score > 0 OR compared))
-               OR (%(reciprocal)s::boolean AND score > 0)  --@fused
-               AS relevant
+           score >= %(min_score)s::float8 AND (score > 0 OR compared)
+               AND (evidence >= %(min_score)s::float8
+                    OR %(reciprocal)s::boolean  --@fused
+               ) AS relevant
     FROM (
         SELECT w.doc_no, w.memory_id, w.pinned, w.evidence, w.cosine IS NOT NULL AS compared,
                CASE WHEN %(reciprocal)s::boolean  --@fused
@@ -545,7 +545,7 @@ SELECT t.total, t.other_state, t.expired, t.filtered, t.turns,
            AND (%(embedding)s::halfvec IS NULL  --@drawn
                 OR (SELECT count(*) FROM near n JOIN weighed e ON e.doc_no = n.doc_no WHERE e.left_by = 0) >= %(least_near)s  --@drawn
            ) AS enough,  --@drawn
-       r.found, r.score, r.cosine, r.relevance, p.vector_rank, r.bm25, r.lexical_share,
+       r.found, r.score, r.evidence, r.cosine, r.relevance, p.vector_rank, r.bm25, r.lexical_share,
        p.lexical_rank, r.own,
        r.own_weight, r.around, r.around_weight, p.around_rank,  --@turns
        r.session_fit, r.session_part, p.session_rank, r.length, r.answers, r.asks, r.replied,  --@turns

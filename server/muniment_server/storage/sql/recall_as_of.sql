@@ -143,8 +143,8 @@ WITH changed AS MATERIALIZED (
     LEFT JOIN lexical_order l ON l.doc_no = w.doc_no
 ), relevant AS MATERIALIZED (
     SELECT f.*, count(*) OVER () AS relevant FROM fused f
-    WHERE (score >= %(min_score)s::float8 AND own >= %(min_score)s::float8
-           AND (score > 0 OR cosine IS NOT NULL)) OR (%(reciprocal)s::boolean AND score > 0)
+    WHERE score >= %(min_score)s::float8 AND (score > 0 OR cosine IS NOT NULL)
+          AND (%(reciprocal)s::boolean OR own >= %(min_score)s::float8)
 ), best AS MATERIALIZED (
     SELECT * FROM relevant ORDER BY score DESC, memory_id LIMIT %(fetch)s
 ), tally AS (
@@ -158,7 +158,7 @@ WITH changed AS MATERIALIZED (
 )
 SELECT t.total, t.other_state, t.expired, t.filtered,
        (SELECT coalesce(max(relevant), 0) FROM relevant) AS relevant,
-       r.score, r.cosine, r.relevance, r.vector_rank, r.bm25, r.lexical_share, r.lexical_rank,
+       r.score, r.own AS evidence, r.cosine, r.relevance, r.vector_rank, r.bm25, r.lexical_share, r.lexical_rank,
        r.kind_factor, r.trust_factor, r.source_factor, r.confidence_factor, r.recency_factor, r.historic,
        NOT r.historic AND (
            EXISTS (SELECT FROM memory_revision h

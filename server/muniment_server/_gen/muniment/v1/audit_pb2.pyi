@@ -204,7 +204,7 @@ class MemoryErased(_message.Message):
     def __init__(self, erasure_id: _Optional[str] = ..., target_kind: _Optional[_Union[_erasure_pb2.ErasureTargetKind, str]] = ..., reason: _Optional[_Union[_erasure_pb2.ErasureReason, str]] = ..., reason_code: _Optional[str] = ..., counts: _Optional[_Union[_erasure_pb2.ErasureCounts, _Mapping]] = ..., keys_destroyed: _Optional[int] = ..., memory_ids: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class RecalledMemory(_message.Message):
-    __slots__ = ("memory_id", "revision", "rank", "score", "packed", "leg_scores", "factors")
+    __slots__ = ("memory_id", "revision", "rank", "score", "packed", "leg_scores", "factors", "evidence")
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     REVISION_FIELD_NUMBER: _ClassVar[int]
     RANK_FIELD_NUMBER: _ClassVar[int]
@@ -212,6 +212,7 @@ class RecalledMemory(_message.Message):
     PACKED_FIELD_NUMBER: _ClassVar[int]
     LEG_SCORES_FIELD_NUMBER: _ClassVar[int]
     FACTORS_FIELD_NUMBER: _ClassVar[int]
+    EVIDENCE_FIELD_NUMBER: _ClassVar[int]
     memory_id: str
     revision: int
     rank: int
@@ -219,10 +220,11 @@ class RecalledMemory(_message.Message):
     packed: bool
     leg_scores: _containers.RepeatedCompositeFieldContainer[_recall_pb2.LegScore]
     factors: _containers.RepeatedCompositeFieldContainer[_write_pb2.ScoreFactor]
-    def __init__(self, memory_id: _Optional[str] = ..., revision: _Optional[int] = ..., rank: _Optional[int] = ..., score: _Optional[float] = ..., packed: bool = ..., leg_scores: _Optional[_Iterable[_Union[_recall_pb2.LegScore, _Mapping]]] = ..., factors: _Optional[_Iterable[_Union[_write_pb2.ScoreFactor, _Mapping]]] = ...) -> None: ...
+    evidence: float
+    def __init__(self, memory_id: _Optional[str] = ..., revision: _Optional[int] = ..., rank: _Optional[int] = ..., score: _Optional[float] = ..., packed: bool = ..., leg_scores: _Optional[_Iterable[_Union[_recall_pb2.LegScore, _Mapping]]] = ..., factors: _Optional[_Iterable[_Union[_write_pb2.ScoreFactor, _Mapping]]] = ..., evidence: _Optional[float] = ...) -> None: ...
 
 class MemoriesRecalled(_message.Message):
-    __slots__ = ("recall_id", "memories", "left_out", "degraded", "seal_broken_memory_ids", "no_relevant_memory", "limit", "min_score", "token_budget", "packed_tokens", "tokenizer", "embedding_model", "near_misses", "fusion", "as_of_time", "query_digest")
+    __slots__ = ("recall_id", "memories", "left_out", "degraded", "seal_broken_memory_ids", "no_relevant_memory", "limit", "min_score", "token_budget", "packed_tokens", "tokenizer", "embedding_model", "near_misses", "fusion", "as_of_time", "left_out_incomplete", "query_digest", "score_basis")
     RECALL_ID_FIELD_NUMBER: _ClassVar[int]
     MEMORIES_FIELD_NUMBER: _ClassVar[int]
     LEFT_OUT_FIELD_NUMBER: _ClassVar[int]
@@ -238,7 +240,9 @@ class MemoriesRecalled(_message.Message):
     NEAR_MISSES_FIELD_NUMBER: _ClassVar[int]
     FUSION_FIELD_NUMBER: _ClassVar[int]
     AS_OF_TIME_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_INCOMPLETE_FIELD_NUMBER: _ClassVar[int]
     QUERY_DIGEST_FIELD_NUMBER: _ClassVar[int]
+    SCORE_BASIS_FIELD_NUMBER: _ClassVar[int]
     recall_id: str
     memories: _containers.RepeatedCompositeFieldContainer[RecalledMemory]
     left_out: _containers.RepeatedCompositeFieldContainer[_recall_pb2.LeftOut]
@@ -254,8 +258,10 @@ class MemoriesRecalled(_message.Message):
     near_misses: _containers.RepeatedCompositeFieldContainer[_recall_pb2.NearMiss]
     fusion: _recall_pb2.Fusion
     as_of_time: _timestamp_pb2.Timestamp
+    left_out_incomplete: bool
     query_digest: bytes
-    def __init__(self, recall_id: _Optional[str] = ..., memories: _Optional[_Iterable[_Union[RecalledMemory, _Mapping]]] = ..., left_out: _Optional[_Iterable[_Union[_recall_pb2.LeftOut, _Mapping]]] = ..., degraded: _Optional[_Iterable[_Union[_recall_pb2.Degradation, _Mapping]]] = ..., seal_broken_memory_ids: _Optional[_Iterable[str]] = ..., no_relevant_memory: bool = ..., limit: _Optional[int] = ..., min_score: _Optional[float] = ..., token_budget: _Optional[int] = ..., packed_tokens: _Optional[int] = ..., tokenizer: _Optional[str] = ..., embedding_model: _Optional[str] = ..., near_misses: _Optional[_Iterable[_Union[_recall_pb2.NearMiss, _Mapping]]] = ..., fusion: _Optional[_Union[_recall_pb2.Fusion, str]] = ..., as_of_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., query_digest: _Optional[bytes] = ...) -> None: ...
+    score_basis: _recall_pb2.ScoreBasis
+    def __init__(self, recall_id: _Optional[str] = ..., memories: _Optional[_Iterable[_Union[RecalledMemory, _Mapping]]] = ..., left_out: _Optional[_Iterable[_Union[_recall_pb2.LeftOut, _Mapping]]] = ..., degraded: _Optional[_Iterable[_Union[_recall_pb2.Degradation, _Mapping]]] = ..., seal_broken_memory_ids: _Optional[_Iterable[str]] = ..., no_relevant_memory: bool = ..., limit: _Optional[int] = ..., min_score: _Optional[float] = ..., token_budget: _Optional[int] = ..., packed_tokens: _Optional[int] = ..., tokenizer: _Optional[str] = ..., embedding_model: _Optional[str] = ..., near_misses: _Optional[_Iterable[_Union[_recall_pb2.NearMiss, _Mapping]]] = ..., fusion: _Optional[_Union[_recall_pb2.Fusion, str]] = ..., as_of_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., left_out_incomplete: bool = ..., query_digest: _Optional[bytes] = ..., score_basis: _Optional[_Union[_recall_pb2.ScoreBasis, _Mapping]] = ...) -> None: ...
 
 class MemoriesUsed(_message.Message):
     __slots__ = ("recall_id", "memory_ids", "outcome", "model", "prompt_ref")

@@ -76,7 +76,7 @@ class RecallRequest(_message.Message):
     def __init__(self, scope: _Optional[_Union[_memory_pb2.Scope, _Mapping]] = ..., query: _Optional[str] = ..., query_embedding: _Optional[_Union[_memory_pb2.Embedding, _Mapping]] = ..., filter: _Optional[_Union[_filter_pb2.MemoryFilter, _Mapping]] = ..., limit: _Optional[int] = ..., min_score: _Optional[float] = ..., token_budget: _Optional[int] = ..., legs: _Optional[_Iterable[_Union[_recall_pb2.RetrievalLeg, str]]] = ..., view: _Optional[_Union[_memory_pb2.MemoryView, str]] = ..., consistency: _Optional[_Union[_consistency_pb2.Consistency, _Mapping]] = ..., explain: bool = ..., near_miss_limit: _Optional[int] = ..., as_of_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reference_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., time_zone: _Optional[str] = ..., fusion: _Optional[_Union[_recall_pb2.Fusion, str]] = ...) -> None: ...
 
 class RecallResponse(_message.Message):
-    __slots__ = ("memories", "recall_id", "packed_context", "no_relevant_memory", "left_out", "degraded", "seal_broken_memory_ids", "applied_min_score", "applied_limit", "near_misses", "consistency_token", "trace_id", "read_time")
+    __slots__ = ("memories", "recall_id", "packed_context", "no_relevant_memory", "left_out", "degraded", "seal_broken_memory_ids", "applied_min_score", "applied_limit", "near_misses", "left_out_incomplete", "score_basis", "consistency_token", "trace_id", "read_time")
     MEMORIES_FIELD_NUMBER: _ClassVar[int]
     RECALL_ID_FIELD_NUMBER: _ClassVar[int]
     PACKED_CONTEXT_FIELD_NUMBER: _ClassVar[int]
@@ -87,6 +87,8 @@ class RecallResponse(_message.Message):
     APPLIED_MIN_SCORE_FIELD_NUMBER: _ClassVar[int]
     APPLIED_LIMIT_FIELD_NUMBER: _ClassVar[int]
     NEAR_MISSES_FIELD_NUMBER: _ClassVar[int]
+    LEFT_OUT_INCOMPLETE_FIELD_NUMBER: _ClassVar[int]
+    SCORE_BASIS_FIELD_NUMBER: _ClassVar[int]
     CONSISTENCY_TOKEN_FIELD_NUMBER: _ClassVar[int]
     TRACE_ID_FIELD_NUMBER: _ClassVar[int]
     READ_TIME_FIELD_NUMBER: _ClassVar[int]
@@ -100,10 +102,12 @@ class RecallResponse(_message.Message):
     applied_min_score: float
     applied_limit: int
     near_misses: _containers.RepeatedCompositeFieldContainer[_recall_pb2.NearMiss]
+    left_out_incomplete: bool
+    score_basis: _recall_pb2.ScoreBasis
     consistency_token: _consistency_pb2.ConsistencyToken
     trace_id: str
     read_time: _timestamp_pb2.Timestamp
-    def __init__(self, memories: _Optional[_Iterable[_Union[_recall_pb2.RankedMemory, _Mapping]]] = ..., recall_id: _Optional[str] = ..., packed_context: _Optional[_Union[_recall_pb2.PackedContext, _Mapping]] = ..., no_relevant_memory: bool = ..., left_out: _Optional[_Iterable[_Union[_recall_pb2.LeftOut, _Mapping]]] = ..., degraded: _Optional[_Iterable[_Union[_recall_pb2.Degradation, _Mapping]]] = ..., seal_broken_memory_ids: _Optional[_Iterable[str]] = ..., applied_min_score: _Optional[float] = ..., applied_limit: _Optional[int] = ..., near_misses: _Optional[_Iterable[_Union[_recall_pb2.NearMiss, _Mapping]]] = ..., consistency_token: _Optional[_Union[_consistency_pb2.ConsistencyToken, _Mapping]] = ..., trace_id: _Optional[str] = ..., read_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, memories: _Optional[_Iterable[_Union[_recall_pb2.RankedMemory, _Mapping]]] = ..., recall_id: _Optional[str] = ..., packed_context: _Optional[_Union[_recall_pb2.PackedContext, _Mapping]] = ..., no_relevant_memory: bool = ..., left_out: _Optional[_Iterable[_Union[_recall_pb2.LeftOut, _Mapping]]] = ..., degraded: _Optional[_Iterable[_Union[_recall_pb2.Degradation, _Mapping]]] = ..., seal_broken_memory_ids: _Optional[_Iterable[str]] = ..., applied_min_score: _Optional[float] = ..., applied_limit: _Optional[int] = ..., near_misses: _Optional[_Iterable[_Union[_recall_pb2.NearMiss, _Mapping]]] = ..., left_out_incomplete: bool = ..., score_basis: _Optional[_Union[_recall_pb2.ScoreBasis, _Mapping]] = ..., consistency_token: _Optional[_Union[_consistency_pb2.ConsistencyToken, _Mapping]] = ..., trace_id: _Optional[str] = ..., read_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class SupersedeRequest(_message.Message):
     __slots__ = ("memory_id", "etag", "item", "request_id")

@@ -26,33 +26,35 @@ from muniment_server._gen.muniment.v1 import memory_pb2 as muniment_dot_v1_dot_m
 from muniment_server._gen.muniment.v1 import write_pb2 as muniment_dot_v1_dot_write__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18muniment/v1/recall.proto\x12\x0bmuniment.v1\x1a\x18muniment/v1/memory.proto\x1a\x17muniment/v1/write.proto\"\x8c\x01\n\x08LegScore\x12+\n\x03leg\x18\x01 \x01(\x0e\x32\x19.muniment.v1.RetrievalLegR\x03leg\x12\x12\n\x04rank\x18\x02 \x01(\x05R\x04rank\x12\x1b\n\traw_score\x18\x03 \x01(\x01R\x08rawScore\x12\"\n\x0c\x63ontribution\x18\x04 \x01(\x01R\x0c\x63ontribution\"\xe7\x01\n\x0cRankedMemory\x12+\n\x06memory\x18\x01 \x01(\x0b\x32\x13.muniment.v1.MemoryR\x06memory\x12\x12\n\x04rank\x18\x02 \x01(\x05R\x04rank\x12\x14\n\x05score\x18\x03 \x01(\x01R\x05score\x12\x16\n\x06packed\x18\x04 \x01(\x08R\x06packed\x12\x34\n\nleg_scores\x18\n \x03(\x0b\x32\x15.muniment.v1.LegScoreR\tlegScores\x12\x32\n\x07\x66\x61\x63tors\x18\x0b \x03(\x0b\x32\x18.muniment.v1.ScoreFactorR\x07\x66\x61\x63tors\"\xdb\x01\n\x08NearMiss\x12\x1b\n\tmemory_id\x18\x01 \x01(\tR\x08memoryId\x12\x14\n\x05score\x18\x02 \x01(\x01R\x05score\x12\x32\n\x06reason\x18\x03 \x01(\x0e\x32\x1a.muniment.v1.LeftOutReasonR\x06reason\x12\x34\n\nleg_scores\x18\n \x03(\x0b\x32\x15.muniment.v1.LegScoreR\tlegScores\x12\x32\n\x07\x66\x61\x63tors\x18\x0b \x03(\x0b\x32\x18.muniment.v1.ScoreFactorR\x07\x66\x61\x63tors\"x\n\rPackedContext\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x16\n\x06tokens\x18\x02 \x01(\x05R\x06tokens\x12\x1d\n\nmemory_ids\x18\x03 \x03(\tR\tmemoryIds\x12\x1c\n\ttokenizer\x18\x04 \x01(\tR\ttokenizer\"S\n\x07LeftOut\x12\x32\n\x06reason\x18\x01 \x01(\x0e\x32\x1a.muniment.v1.LeftOutReasonR\x06reason\x12\x14\n\x05\x63ount\x18\x02 \x01(\x03R\x05\x63ount\"\xc9\x01\n\x0b\x44\x65gradation\x12.\n\x05stage\x18\x01 \x01(\x0e\x32\x18.muniment.v1.RecallStageR\x05stage\x12+\n\x03leg\x18\x02 \x01(\x0e\x32\x19.muniment.v1.RetrievalLegR\x03leg\x12\x36\n\x06reason\x18\x03 \x01(\x0e\x32\x1e.muniment.v1.DegradationReasonR\x06reason\x12%\n\x0e\x61\x66\x66\x65\x63ted_count\x18\x04 \x01(\x03R\raffectedCount*\xe4\x01\n\x0cRetrievalLeg\x12\x1d\n\x19RETRIEVAL_LEG_UNSPECIFIED\x10\x00\x12\x18\n\x14RETRIEVAL_LEG_VECTOR\x10\x01\x12\x19\n\x15RETRIEVAL_LEG_LEXICAL\x10\x02\x12\x16\n\x12RETRIEVAL_LEG_SLOT\x10\x03\x12\x18\n\x14RETRIEVAL_LEG_ENTITY\x10\x04\x12\x16\n\x12RETRIEVAL_LEG_TIME\x10\x05\x12\x1b\n\x17RETRIEVAL_LEG_NEIGHBOUR\x10\x06\x12\x19\n\x15RETRIEVAL_LEG_SESSION\x10\x07*B\n\x06\x46usion\x12\x16\n\x12\x46USION_UNSPECIFIED\x10\x00\x12\x10\n\x0c\x46USION_SCORE\x10\x01\x12\x0e\n\nFUSION_RRF\x10\x02*\xb4\x01\n\x0bRecallStage\x12\x1c\n\x18RECALL_STAGE_UNSPECIFIED\x10\x00\x12 \n\x1cRECALL_STAGE_QUERY_EMBEDDING\x10\x01\x12\x14\n\x10RECALL_STAGE_LEG\x10\x02\x12\x1c\n\x18RECALL_STAGE_CONSISTENCY\x10\x03\x12\x17\n\x13RECALL_STAGE_RERANK\x10\x04\x12\x18\n\x14RECALL_STAGE_PACKING\x10\x05*\xf9\x01\n\x11\x44\x65gradationReason\x12\"\n\x1e\x44\x45GRADATION_REASON_UNSPECIFIED\x10\x00\x12\x1f\n\x1b\x44\x45GRADATION_REASON_DEADLINE\x10\x01\x12+\n\'DEGRADATION_REASON_EMBEDDER_UNAVAILABLE\x10\x02\x12(\n$DEGRADATION_REASON_QUERY_NOT_COVERED\x10\x03\x12)\n%DEGRADATION_REASON_EMBEDDINGS_PENDING\x10\x04\x12\x1d\n\x19\x44\x45GRADATION_REASON_FAILED\x10\x05*\xc6\x03\n\rLeftOutReason\x12\x1f\n\x1bLEFT_OUT_REASON_UNSPECIFIED\x10\x00\x12#\n\x1fLEFT_OUT_REASON_BELOW_MIN_SCORE\x10\x01\x12\x19\n\x15LEFT_OUT_REASON_LIMIT\x10\x02\x12 \n\x1cLEFT_OUT_REASON_TOKEN_BUDGET\x10\x03\x12!\n\x1dLEFT_OUT_REASON_RESPONSE_SIZE\x10\x04\x12\"\n\x1eLEFT_OUT_REASON_NEAR_DUPLICATE\x10\x05\x12 \n\x1cLEFT_OUT_REASON_SOURCE_SHARE\x10\x06\x12\x1f\n\x1bLEFT_OUT_REASON_SEAL_BROKEN\x10\x07\x12\x1b\n\x17LEFT_OUT_REASON_CHANGED\x10\x08\x12\x19\n\x15LEFT_OUT_REASON_STATE\x10\t\x12\x1b\n\x17LEFT_OUT_REASON_EXPIRED\x10\n\x12\x1c\n\x18LEFT_OUT_REASON_FILTERED\x10\x0b\x12\x18\n\x14LEFT_OUT_REASON_TAIL\x10\x0c\x12\x1b\n\x17LEFT_OUT_REASON_CONSENT\x10\rb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18muniment/v1/recall.proto\x12\x0bmuniment.v1\x1a\x18muniment/v1/memory.proto\x1a\x17muniment/v1/write.proto\"\xba\x01\n\x08LegScore\x12+\n\x03leg\x18\x01 \x01(\x0e\x32\x19.muniment.v1.RetrievalLegR\x03leg\x12\x12\n\x04rank\x18\x02 \x01(\x05R\x04rank\x12\x1b\n\traw_score\x18\x03 \x01(\x01R\x08rawScore\x12\"\n\x0c\x63ontribution\x18\x04 \x01(\x01R\x0c\x63ontribution\x12\x14\n\x05value\x18\x05 \x01(\x01R\x05value\x12\x16\n\x06weight\x18\x06 \x01(\x01R\x06weight\"\xb9\x02\n\nScoreBasis\x12\x1d\n\ncosine_low\x18\x01 \x01(\x01R\tcosineLow\x12\x1f\n\x0b\x63osine_high\x18\x02 \x01(\x01R\ncosineHigh\x12#\n\rvector_weight\x18\x03 \x01(\x01R\x0cvectorWeight\x12%\n\x0elexical_weight\x18\x04 \x01(\x01R\rlexicalWeight\x12\x30\n\x14\x61round_vector_weight\x18\x05 \x01(\x01R\x12\x61roundVectorWeight\x12\x32\n\x15\x61round_lexical_weight\x18\x06 \x01(\x01R\x13\x61roundLexicalWeight\x12\x1b\n\tleg_count\x18\x07 \x01(\x05R\x08legCount\x12\x1c\n\tthreshold\x18\x08 \x01(\x01R\tthreshold\"\x83\x02\n\x0cRankedMemory\x12+\n\x06memory\x18\x01 \x01(\x0b\x32\x13.muniment.v1.MemoryR\x06memory\x12\x12\n\x04rank\x18\x02 \x01(\x05R\x04rank\x12\x14\n\x05score\x18\x03 \x01(\x01R\x05score\x12\x16\n\x06packed\x18\x04 \x01(\x08R\x06packed\x12\x34\n\nleg_scores\x18\n \x03(\x0b\x32\x15.muniment.v1.LegScoreR\tlegScores\x12\x32\n\x07\x66\x61\x63tors\x18\x0b \x03(\x0b\x32\x18.muniment.v1.ScoreFactorR\x07\x66\x61\x63tors\x12\x1a\n\x08\x65vidence\x18\x0c \x01(\x01R\x08\x65vidence\"\xf7\x01\n\x08NearMiss\x12\x1b\n\tmemory_id\x18\x01 \x01(\tR\x08memoryId\x12\x14\n\x05score\x18\x02 \x01(\x01R\x05score\x12\x32\n\x06reason\x18\x03 \x01(\x0e\x32\x1a.muniment.v1.LeftOutReasonR\x06reason\x12\x34\n\nleg_scores\x18\n \x03(\x0b\x32\x15.muniment.v1.LegScoreR\tlegScores\x12\x32\n\x07\x66\x61\x63tors\x18\x0b \x03(\x0b\x32\x18.muniment.v1.ScoreFactorR\x07\x66\x61\x63tors\x12\x1a\n\x08\x65vidence\x18\x0c \x01(\x01R\x08\x65vidence\"x\n\rPackedContext\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x16\n\x06tokens\x18\x02 \x01(\x05R\x06tokens\x12\x1d\n\nmemory_ids\x18\x03 \x03(\tR\tmemoryIds\x12\x1c\n\ttokenizer\x18\x04 \x01(\tR\ttokenizer\"S\n\x07LeftOut\x12\x32\n\x06reason\x18\x01 \x01(\x0e\x32\x1a.muniment.v1.LeftOutReasonR\x06reason\x12\x14\n\x05\x63ount\x18\x02 \x01(\x03R\x05\x63ount\"\xc9\x01\n\x0b\x44\x65gradation\x12.\n\x05stage\x18\x01 \x01(\x0e\x32\x18.muniment.v1.RecallStageR\x05stage\x12+\n\x03leg\x18\x02 \x01(\x0e\x32\x19.muniment.v1.RetrievalLegR\x03leg\x12\x36\n\x06reason\x18\x03 \x01(\x0e\x32\x1e.muniment.v1.DegradationReasonR\x06reason\x12%\n\x0e\x61\x66\x66\x65\x63ted_count\x18\x04 \x01(\x03R\raffectedCount*\xe4\x01\n\x0cRetrievalLeg\x12\x1d\n\x19RETRIEVAL_LEG_UNSPECIFIED\x10\x00\x12\x18\n\x14RETRIEVAL_LEG_VECTOR\x10\x01\x12\x19\n\x15RETRIEVAL_LEG_LEXICAL\x10\x02\x12\x16\n\x12RETRIEVAL_LEG_SLOT\x10\x03\x12\x18\n\x14RETRIEVAL_LEG_ENTITY\x10\x04\x12\x16\n\x12RETRIEVAL_LEG_TIME\x10\x05\x12\x1b\n\x17RETRIEVAL_LEG_NEIGHBOUR\x10\x06\x12\x19\n\x15RETRIEVAL_LEG_SESSION\x10\x07*B\n\x06\x46usion\x12\x16\n\x12\x46USION_UNSPECIFIED\x10\x00\x12\x10\n\x0c\x46USION_SCORE\x10\x01\x12\x0e\n\nFUSION_RRF\x10\x02*\xb4\x01\n\x0bRecallStage\x12\x1c\n\x18RECALL_STAGE_UNSPECIFIED\x10\x00\x12 \n\x1cRECALL_STAGE_QUERY_EMBEDDING\x10\x01\x12\x14\n\x10RECALL_STAGE_LEG\x10\x02\x12\x1c\n\x18RECALL_STAGE_CONSISTENCY\x10\x03\x12\x17\n\x13RECALL_STAGE_RERANK\x10\x04\x12\x18\n\x14RECALL_STAGE_PACKING\x10\x05*\xf9\x01\n\x11\x44\x65gradationReason\x12\"\n\x1e\x44\x45GRADATION_REASON_UNSPECIFIED\x10\x00\x12\x1f\n\x1b\x44\x45GRADATION_REASON_DEADLINE\x10\x01\x12+\n\'DEGRADATION_REASON_EMBEDDER_UNAVAILABLE\x10\x02\x12(\n$DEGRADATION_REASON_QUERY_NOT_COVERED\x10\x03\x12)\n%DEGRADATION_REASON_EMBEDDINGS_PENDING\x10\x04\x12\x1d\n\x19\x44\x45GRADATION_REASON_FAILED\x10\x05*\xe4\x03\n\rLeftOutReason\x12\x1f\n\x1bLEFT_OUT_REASON_UNSPECIFIED\x10\x00\x12#\n\x1fLEFT_OUT_REASON_BELOW_MIN_SCORE\x10\x01\x12\x19\n\x15LEFT_OUT_REASON_LIMIT\x10\x02\x12 \n\x1cLEFT_OUT_REASON_TOKEN_BUDGET\x10\x03\x12!\n\x1dLEFT_OUT_REASON_RESPONSE_SIZE\x10\x04\x12\"\n\x1eLEFT_OUT_REASON_NEAR_DUPLICATE\x10\x05\x12 \n\x1cLEFT_OUT_REASON_SOURCE_SHARE\x10\x06\x12\x1f\n\x1bLEFT_OUT_REASON_SEAL_BROKEN\x10\x07\x12\x1b\n\x17LEFT_OUT_REASON_CHANGED\x10\x08\x12\x19\n\x15LEFT_OUT_REASON_STATE\x10\t\x12\x1b\n\x17LEFT_OUT_REASON_EXPIRED\x10\n\x12\x1c\n\x18LEFT_OUT_REASON_FILTERED\x10\x0b\x12\x18\n\x14LEFT_OUT_REASON_TAIL\x10\x0c\x12\x1b\n\x17LEFT_OUT_REASON_CONSENT\x10\r\x12\x1c\n\x18LEFT_OUT_REASON_NO_MATCH\x10\x0e\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'muniment.v1.recall_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_RETRIEVALLEG']._serialized_start=1103
-  _globals['_RETRIEVALLEG']._serialized_end=1331
-  _globals['_FUSION']._serialized_start=1333
-  _globals['_FUSION']._serialized_end=1399
-  _globals['_RECALLSTAGE']._serialized_start=1402
-  _globals['_RECALLSTAGE']._serialized_end=1582
-  _globals['_DEGRADATIONREASON']._serialized_start=1585
-  _globals['_DEGRADATIONREASON']._serialized_end=1834
-  _globals['_LEFTOUTREASON']._serialized_start=1837
-  _globals['_LEFTOUTREASON']._serialized_end=2291
+  _globals['_RETRIEVALLEG']._serialized_start=1521
+  _globals['_RETRIEVALLEG']._serialized_end=1749
+  _globals['_FUSION']._serialized_start=1751
+  _globals['_FUSION']._serialized_end=1817
+  _globals['_RECALLSTAGE']._serialized_start=1820
+  _globals['_RECALLSTAGE']._serialized_end=2000
+  _globals['_DEGRADATIONREASON']._serialized_start=2003
+  _globals['_DEGRADATIONREASON']._serialized_end=2252
+  _globals['_LEFTOUTREASON']._serialized_start=2255
+  _globals['_LEFTOUTREASON']._serialized_end=2739
   _globals['_LEGSCORE']._serialized_start=93
-  _globals['_LEGSCORE']._serialized_end=233
-  _globals['_RANKEDMEMORY']._serialized_start=236
-  _globals['_RANKEDMEMORY']._serialized_end=467
-  _globals['_NEARMISS']._serialized_start=470
-  _globals['_NEARMISS']._serialized_end=689
-  _globals['_PACKEDCONTEXT']._serialized_start=691
-  _globals['_PACKEDCONTEXT']._serialized_end=811
-  _globals['_LEFTOUT']._serialized_start=813
-  _globals['_LEFTOUT']._serialized_end=896
-  _globals['_DEGRADATION']._serialized_start=899
-  _globals['_DEGRADATION']._serialized_end=1100
+  _globals['_LEGSCORE']._serialized_end=279
+  _globals['_SCOREBASIS']._serialized_start=282
+  _globals['_SCOREBASIS']._serialized_end=595
+  _globals['_RANKEDMEMORY']._serialized_start=598
+  _globals['_RANKEDMEMORY']._serialized_end=857
+  _globals['_NEARMISS']._serialized_start=860
+  _globals['_NEARMISS']._serialized_end=1107
+  _globals['_PACKEDCONTEXT']._serialized_start=1109
+  _globals['_PACKEDCONTEXT']._serialized_end=1229
+  _globals['_LEFTOUT']._serialized_start=1231
+  _globals['_LEFTOUT']._serialized_end=1314
+  _globals['_DEGRADATION']._serialized_start=1317
+  _globals['_DEGRADATION']._serialized_end=1518
 # @@protoc_insertion_point(module_scope)

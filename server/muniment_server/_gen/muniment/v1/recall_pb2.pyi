@@ -60,6 +60,7 @@ class LeftOutReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     LEFT_OUT_REASON_FILTERED: _ClassVar[LeftOutReason]
     LEFT_OUT_REASON_TAIL: _ClassVar[LeftOutReason]
     LEFT_OUT_REASON_CONSENT: _ClassVar[LeftOutReason]
+    LEFT_OUT_REASON_NO_MATCH: _ClassVar[LeftOutReason]
 RETRIEVAL_LEG_UNSPECIFIED: RetrievalLeg
 RETRIEVAL_LEG_VECTOR: RetrievalLeg
 RETRIEVAL_LEG_LEXICAL: RetrievalLeg
@@ -97,48 +98,77 @@ LEFT_OUT_REASON_EXPIRED: LeftOutReason
 LEFT_OUT_REASON_FILTERED: LeftOutReason
 LEFT_OUT_REASON_TAIL: LeftOutReason
 LEFT_OUT_REASON_CONSENT: LeftOutReason
+LEFT_OUT_REASON_NO_MATCH: LeftOutReason
 
 class LegScore(_message.Message):
-    __slots__ = ("leg", "rank", "raw_score", "contribution")
+    __slots__ = ("leg", "rank", "raw_score", "contribution", "value", "weight")
     LEG_FIELD_NUMBER: _ClassVar[int]
     RANK_FIELD_NUMBER: _ClassVar[int]
     RAW_SCORE_FIELD_NUMBER: _ClassVar[int]
     CONTRIBUTION_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    WEIGHT_FIELD_NUMBER: _ClassVar[int]
     leg: RetrievalLeg
     rank: int
     raw_score: float
     contribution: float
-    def __init__(self, leg: _Optional[_Union[RetrievalLeg, str]] = ..., rank: _Optional[int] = ..., raw_score: _Optional[float] = ..., contribution: _Optional[float] = ...) -> None: ...
+    value: float
+    weight: float
+    def __init__(self, leg: _Optional[_Union[RetrievalLeg, str]] = ..., rank: _Optional[int] = ..., raw_score: _Optional[float] = ..., contribution: _Optional[float] = ..., value: _Optional[float] = ..., weight: _Optional[float] = ...) -> None: ...
+
+class ScoreBasis(_message.Message):
+    __slots__ = ("cosine_low", "cosine_high", "vector_weight", "lexical_weight", "around_vector_weight", "around_lexical_weight", "leg_count", "threshold")
+    COSINE_LOW_FIELD_NUMBER: _ClassVar[int]
+    COSINE_HIGH_FIELD_NUMBER: _ClassVar[int]
+    VECTOR_WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    LEXICAL_WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    AROUND_VECTOR_WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    AROUND_LEXICAL_WEIGHT_FIELD_NUMBER: _ClassVar[int]
+    LEG_COUNT_FIELD_NUMBER: _ClassVar[int]
+    THRESHOLD_FIELD_NUMBER: _ClassVar[int]
+    cosine_low: float
+    cosine_high: float
+    vector_weight: float
+    lexical_weight: float
+    around_vector_weight: float
+    around_lexical_weight: float
+    leg_count: int
+    threshold: float
+    def __init__(self, cosine_low: _Optional[float] = ..., cosine_high: _Optional[float] = ..., vector_weight: _Optional[float] = ..., lexical_weight: _Optional[float] = ..., around_vector_weight: _Optional[float] = ..., around_lexical_weight: _Optional[float] = ..., leg_count: _Optional[int] = ..., threshold: _Optional[float] = ...) -> None: ...
 
 class RankedMemory(_message.Message):
-    __slots__ = ("memory", "rank", "score", "packed", "leg_scores", "factors")
+    __slots__ = ("memory", "rank", "score", "packed", "leg_scores", "factors", "evidence")
     MEMORY_FIELD_NUMBER: _ClassVar[int]
     RANK_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     PACKED_FIELD_NUMBER: _ClassVar[int]
     LEG_SCORES_FIELD_NUMBER: _ClassVar[int]
     FACTORS_FIELD_NUMBER: _ClassVar[int]
+    EVIDENCE_FIELD_NUMBER: _ClassVar[int]
     memory: _memory_pb2.Memory
     rank: int
     score: float
     packed: bool
     leg_scores: _containers.RepeatedCompositeFieldContainer[LegScore]
     factors: _containers.RepeatedCompositeFieldContainer[_write_pb2.ScoreFactor]
-    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., rank: _Optional[int] = ..., score: _Optional[float] = ..., packed: bool = ..., leg_scores: _Optional[_Iterable[_Union[LegScore, _Mapping]]] = ..., factors: _Optional[_Iterable[_Union[_write_pb2.ScoreFactor, _Mapping]]] = ...) -> None: ...
+    evidence: float
+    def __init__(self, memory: _Optional[_Union[_memory_pb2.Memory, _Mapping]] = ..., rank: _Optional[int] = ..., score: _Optional[float] = ..., packed: bool = ..., leg_scores: _Optional[_Iterable[_Union[LegScore, _Mapping]]] = ..., factors: _Optional[_Iterable[_Union[_write_pb2.ScoreFactor, _Mapping]]] = ..., evidence: _Optional[float] = ...) -> None: ...
 
 class NearMiss(_message.Message):
-    __slots__ = ("memory_id", "score", "reason", "leg_scores", "factors")
+    __slots__ = ("memory_id", "score", "reason", "leg_scores", "factors", "evidence")
     MEMORY_ID_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     LEG_SCORES_FIELD_NUMBER: _ClassVar[int]
     FACTORS_FIELD_NUMBER: _ClassVar[int]
+    EVIDENCE_FIELD_NUMBER: _ClassVar[int]
     memory_id: str
     score: float
     reason: LeftOutReason
     leg_scores: _containers.RepeatedCompositeFieldContainer[LegScore]
     factors: _containers.RepeatedCompositeFieldContainer[_write_pb2.ScoreFactor]
-    def __init__(self, memory_id: _Optional[str] = ..., score: _Optional[float] = ..., reason: _Optional[_Union[LeftOutReason, str]] = ..., leg_scores: _Optional[_Iterable[_Union[LegScore, _Mapping]]] = ..., factors: _Optional[_Iterable[_Union[_write_pb2.ScoreFactor, _Mapping]]] = ...) -> None: ...
+    evidence: float
+    def __init__(self, memory_id: _Optional[str] = ..., score: _Optional[float] = ..., reason: _Optional[_Union[LeftOutReason, str]] = ..., leg_scores: _Optional[_Iterable[_Union[LegScore, _Mapping]]] = ..., factors: _Optional[_Iterable[_Union[_write_pb2.ScoreFactor, _Mapping]]] = ..., evidence: _Optional[float] = ...) -> None: ...
 
 class PackedContext(_message.Message):
     __slots__ = ("text", "tokens", "memory_ids", "tokenizer")

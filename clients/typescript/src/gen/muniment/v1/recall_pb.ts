@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file muniment/v1/recall.proto.
  */
 export const file_muniment_v1_recall: GenFile = /*@__PURE__*/
-  fileDesc("ChhtdW5pbWVudC92MS9yZWNhbGwucHJvdG8SC211bmltZW50LnYxImkKCExlZ1Njb3JlEiYKA2xlZxgBIAEoDjIZLm11bmltZW50LnYxLlJldHJpZXZhbExlZxIMCgRyYW5rGAIgASgFEhEKCXJhd19zY29yZRgDIAEoARIUCgxjb250cmlidXRpb24YBCABKAEitgEKDFJhbmtlZE1lbW9yeRIjCgZtZW1vcnkYASABKAsyEy5tdW5pbWVudC52MS5NZW1vcnkSDAoEcmFuaxgCIAEoBRINCgVzY29yZRgDIAEoARIOCgZwYWNrZWQYBCABKAgSKQoKbGVnX3Njb3JlcxgKIAMoCzIVLm11bmltZW50LnYxLkxlZ1Njb3JlEikKB2ZhY3RvcnMYCyADKAsyGC5tdW5pbWVudC52MS5TY29yZUZhY3RvciKuAQoITmVhck1pc3MSEQoJbWVtb3J5X2lkGAEgASgJEg0KBXNjb3JlGAIgASgBEioKBnJlYXNvbhgDIAEoDjIaLm11bmltZW50LnYxLkxlZnRPdXRSZWFzb24SKQoKbGVnX3Njb3JlcxgKIAMoCzIVLm11bmltZW50LnYxLkxlZ1Njb3JlEikKB2ZhY3RvcnMYCyADKAsyGC5tdW5pbWVudC52MS5TY29yZUZhY3RvciJUCg1QYWNrZWRDb250ZXh0EgwKBHRleHQYASABKAkSDgoGdG9rZW5zGAIgASgFEhIKCm1lbW9yeV9pZHMYAyADKAkSEQoJdG9rZW5pemVyGAQgASgJIkQKB0xlZnRPdXQSKgoGcmVhc29uGAEgASgOMhoubXVuaW1lbnQudjEuTGVmdE91dFJlYXNvbhINCgVjb3VudBgCIAEoAyKmAQoLRGVncmFkYXRpb24SJwoFc3RhZ2UYASABKA4yGC5tdW5pbWVudC52MS5SZWNhbGxTdGFnZRImCgNsZWcYAiABKA4yGS5tdW5pbWVudC52MS5SZXRyaWV2YWxMZWcSLgoGcmVhc29uGAMgASgOMh4ubXVuaW1lbnQudjEuRGVncmFkYXRpb25SZWFzb24SFgoOYWZmZWN0ZWRfY291bnQYBCABKAMq5AEKDFJldHJpZXZhbExlZxIdChlSRVRSSUVWQUxfTEVHX1VOU1BFQ0lGSUVEEAASGAoUUkVUUklFVkFMX0xFR19WRUNUT1IQARIZChVSRVRSSUVWQUxfTEVHX0xFWElDQUwQAhIWChJSRVRSSUVWQUxfTEVHX1NMT1QQAxIYChRSRVRSSUVWQUxfTEVHX0VOVElUWRAEEhYKElJFVFJJRVZBTF9MRUdfVElNRRAFEhsKF1JFVFJJRVZBTF9MRUdfTkVJR0hCT1VSEAYSGQoVUkVUUklFVkFMX0xFR19TRVNTSU9OEAcqQgoGRnVzaW9uEhYKEkZVU0lPTl9VTlNQRUNJRklFRBAAEhAKDEZVU0lPTl9TQ09SRRABEg4KCkZVU0lPTl9SUkYQAiq0AQoLUmVjYWxsU3RhZ2USHAoYUkVDQUxMX1NUQUdFX1VOU1BFQ0lGSUVEEAASIAocUkVDQUxMX1NUQUdFX1FVRVJZX0VNQkVERElORxABEhQKEFJFQ0FMTF9TVEFHRV9MRUcQAhIcChhSRUNBTExfU1RBR0VfQ09OU0lTVEVOQ1kQAxIXChNSRUNBTExfU1RBR0VfUkVSQU5LEAQSGAoUUkVDQUxMX1NUQUdFX1BBQ0tJTkcQBSr5AQoRRGVncmFkYXRpb25SZWFzb24SIgoeREVHUkFEQVRJT05fUkVBU09OX1VOU1BFQ0lGSUVEEAASHwobREVHUkFEQVRJT05fUkVBU09OX0RFQURMSU5FEAESKwonREVHUkFEQVRJT05fUkVBU09OX0VNQkVEREVSX1VOQVZBSUxBQkxFEAISKAokREVHUkFEQVRJT05fUkVBU09OX1FVRVJZX05PVF9DT1ZFUkVEEAMSKQolREVHUkFEQVRJT05fUkVBU09OX0VNQkVERElOR1NfUEVORElORxAEEh0KGURFR1JBREFUSU9OX1JFQVNPTl9GQUlMRUQQBSrGAwoNTGVmdE91dFJlYXNvbhIfChtMRUZUX09VVF9SRUFTT05fVU5TUEVDSUZJRUQQABIjCh9MRUZUX09VVF9SRUFTT05fQkVMT1dfTUlOX1NDT1JFEAESGQoVTEVGVF9PVVRfUkVBU09OX0xJTUlUEAISIAocTEVGVF9PVVRfUkVBU09OX1RPS0VOX0JVREdFVBADEiEKHUxFRlRfT1VUX1JFQVNPTl9SRVNQT05TRV9TSVpFEAQSIgoeTEVGVF9PVVRfUkVBU09OX05FQVJfRFVQTElDQVRFEAUSIAocTEVGVF9PVVRfUkVBU09OX1NPVVJDRV9TSEFSRRAGEh8KG0xFRlRfT1VUX1JFQVNPTl9TRUFMX0JST0tFThAHEhsKF0xFRlRfT1VUX1JFQVNPTl9DSEFOR0VEEAgSGQoVTEVGVF9PVVRfUkVBU09OX1NUQVRFEAkSGwoXTEVGVF9PVVRfUkVBU09OX0VYUElSRUQQChIcChhMRUZUX09VVF9SRUFTT05fRklMVEVSRUQQCxIYChRMRUZUX09VVF9SRUFTT05fVEFJTBAMEhsKF0xFRlRfT1VUX1JFQVNPTl9DT05TRU5UEA1iBnByb3RvMw", [file_muniment_v1_memory, file_muniment_v1_write]);
+  fileDesc("ChhtdW5pbWVudC92MS9yZWNhbGwucHJvdG8SC211bmltZW50LnYxIogBCghMZWdTY29yZRImCgNsZWcYASABKA4yGS5tdW5pbWVudC52MS5SZXRyaWV2YWxMZWcSDAoEcmFuaxgCIAEoBRIRCglyYXdfc2NvcmUYAyABKAESFAoMY29udHJpYnV0aW9uGAQgASgBEg0KBXZhbHVlGAUgASgBEg4KBndlaWdodBgGIAEoASLHAQoKU2NvcmVCYXNpcxISCgpjb3NpbmVfbG93GAEgASgBEhMKC2Nvc2luZV9oaWdoGAIgASgBEhUKDXZlY3Rvcl93ZWlnaHQYAyABKAESFgoObGV4aWNhbF93ZWlnaHQYBCABKAESHAoUYXJvdW5kX3ZlY3Rvcl93ZWlnaHQYBSABKAESHQoVYXJvdW5kX2xleGljYWxfd2VpZ2h0GAYgASgBEhEKCWxlZ19jb3VudBgHIAEoBRIRCgl0aHJlc2hvbGQYCCABKAEiyAEKDFJhbmtlZE1lbW9yeRIjCgZtZW1vcnkYASABKAsyEy5tdW5pbWVudC52MS5NZW1vcnkSDAoEcmFuaxgCIAEoBRINCgVzY29yZRgDIAEoARIOCgZwYWNrZWQYBCABKAgSKQoKbGVnX3Njb3JlcxgKIAMoCzIVLm11bmltZW50LnYxLkxlZ1Njb3JlEikKB2ZhY3RvcnMYCyADKAsyGC5tdW5pbWVudC52MS5TY29yZUZhY3RvchIQCghldmlkZW5jZRgMIAEoASLAAQoITmVhck1pc3MSEQoJbWVtb3J5X2lkGAEgASgJEg0KBXNjb3JlGAIgASgBEioKBnJlYXNvbhgDIAEoDjIaLm11bmltZW50LnYxLkxlZnRPdXRSZWFzb24SKQoKbGVnX3Njb3JlcxgKIAMoCzIVLm11bmltZW50LnYxLkxlZ1Njb3JlEikKB2ZhY3RvcnMYCyADKAsyGC5tdW5pbWVudC52MS5TY29yZUZhY3RvchIQCghldmlkZW5jZRgMIAEoASJUCg1QYWNrZWRDb250ZXh0EgwKBHRleHQYASABKAkSDgoGdG9rZW5zGAIgASgFEhIKCm1lbW9yeV9pZHMYAyADKAkSEQoJdG9rZW5pemVyGAQgASgJIkQKB0xlZnRPdXQSKgoGcmVhc29uGAEgASgOMhoubXVuaW1lbnQudjEuTGVmdE91dFJlYXNvbhINCgVjb3VudBgCIAEoAyKmAQoLRGVncmFkYXRpb24SJwoFc3RhZ2UYASABKA4yGC5tdW5pbWVudC52MS5SZWNhbGxTdGFnZRImCgNsZWcYAiABKA4yGS5tdW5pbWVudC52MS5SZXRyaWV2YWxMZWcSLgoGcmVhc29uGAMgASgOMh4ubXVuaW1lbnQudjEuRGVncmFkYXRpb25SZWFzb24SFgoOYWZmZWN0ZWRfY291bnQYBCABKAMq5AEKDFJldHJpZXZhbExlZxIdChlSRVRSSUVWQUxfTEVHX1VOU1BFQ0lGSUVEEAASGAoUUkVUUklFVkFMX0xFR19WRUNUT1IQARIZChVSRVRSSUVWQUxfTEVHX0xFWElDQUwQAhIWChJSRVRSSUVWQUxfTEVHX1NMT1QQAxIYChRSRVRSSUVWQUxfTEVHX0VOVElUWRAEEhYKElJFVFJJRVZBTF9MRUdfVElNRRAFEhsKF1JFVFJJRVZBTF9MRUdfTkVJR0hCT1VSEAYSGQoVUkVUUklFVkFMX0xFR19TRVNTSU9OEAcqQgoGRnVzaW9uEhYKEkZVU0lPTl9VTlNQRUNJRklFRBAAEhAKDEZVU0lPTl9TQ09SRRABEg4KCkZVU0lPTl9SUkYQAiq0AQoLUmVjYWxsU3RhZ2USHAoYUkVDQUxMX1NUQUdFX1VOU1BFQ0lGSUVEEAASIAocUkVDQUxMX1NUQUdFX1FVRVJZX0VNQkVERElORxABEhQKEFJFQ0FMTF9TVEFHRV9MRUcQAhIcChhSRUNBTExfU1RBR0VfQ09OU0lTVEVOQ1kQAxIXChNSRUNBTExfU1RBR0VfUkVSQU5LEAQSGAoUUkVDQUxMX1NUQUdFX1BBQ0tJTkcQBSr5AQoRRGVncmFkYXRpb25SZWFzb24SIgoeREVHUkFEQVRJT05fUkVBU09OX1VOU1BFQ0lGSUVEEAASHwobREVHUkFEQVRJT05fUkVBU09OX0RFQURMSU5FEAESKwonREVHUkFEQVRJT05fUkVBU09OX0VNQkVEREVSX1VOQVZBSUxBQkxFEAISKAokREVHUkFEQVRJT05fUkVBU09OX1FVRVJZX05PVF9DT1ZFUkVEEAMSKQolREVHUkFEQVRJT05fUkVBU09OX0VNQkVERElOR1NfUEVORElORxAEEh0KGURFR1JBREFUSU9OX1JFQVNPTl9GQUlMRUQQBSrkAwoNTGVmdE91dFJlYXNvbhIfChtMRUZUX09VVF9SRUFTT05fVU5TUEVDSUZJRUQQABIjCh9MRUZUX09VVF9SRUFTT05fQkVMT1dfTUlOX1NDT1JFEAESGQoVTEVGVF9PVVRfUkVBU09OX0xJTUlUEAISIAocTEVGVF9PVVRfUkVBU09OX1RPS0VOX0JVREdFVBADEiEKHUxFRlRfT1VUX1JFQVNPTl9SRVNQT05TRV9TSVpFEAQSIgoeTEVGVF9PVVRfUkVBU09OX05FQVJfRFVQTElDQVRFEAUSIAocTEVGVF9PVVRfUkVBU09OX1NPVVJDRV9TSEFSRRAGEh8KG0xFRlRfT1VUX1JFQVNPTl9TRUFMX0JST0tFThAHEhsKF0xFRlRfT1VUX1JFQVNPTl9DSEFOR0VEEAgSGQoVTEVGVF9PVVRfUkVBU09OX1NUQVRFEAkSGwoXTEVGVF9PVVRfUkVBU09OX0VYUElSRUQQChIcChhMRUZUX09VVF9SRUFTT05fRklMVEVSRUQQCxIYChRMRUZUX09VVF9SRUFTT05fVEFJTBAMEhsKF0xFRlRfT1VUX1JFQVNPTl9DT05TRU5UEA0SHAoYTEVGVF9PVVRfUkVBU09OX05PX01BVENIEA5iBnByb3RvMw", [file_muniment_v1_memory, file_muniment_v1_write]);
 
 /**
  * What one leg contributed to a memory's score.
@@ -47,11 +47,31 @@ export type LegScore = Message<"muniment.v1.LegScore"> & {
   rawScore: number;
 
   /**
-   * The part of `RankedMemory.score` that comes from this leg.
+   * The part of `RankedMemory.score` that comes from this leg: `value` times `weight`.
    *
    * @generated from field: double contribution = 4;
    */
   contribution: number;
+
+  /**
+   * What the leg's measure counts as: for VECTOR the relevance, which is the cosine between the bounds of
+   * `ScoreBasis`, from 0 to 1; for LEXICAL the share of the best BM25 score that the query could have; for
+   * SLOT the share of the words of the slot's name, and three quarters more for a pinned memory; for the
+   * other legs `raw_score`. With FUSION_RRF for every leg 61 / (60 + rank), and 0 without a rank.
+   *
+   * @generated from field: double value = 5;
+   */
+  value: number;
+
+  /**
+   * What `value` is multiplied with. For VECTOR and LEXICAL the leg's share of the memory's own measure
+   * (`ScoreBasis`; all of it for LEXICAL where the memory has no vector) times what own measures count: 1,
+   * or less for a TURN, whose surroundings count as well. With FUSION_RRF 1 / the number of legs.
+   * 0 in receipts from before this was recorded, which then have no `value` either.
+   *
+   * @generated from field: double weight = 6;
+   */
+  weight: number;
 };
 
 /**
@@ -60,6 +80,81 @@ export type LegScore = Message<"muniment.v1.LegScore"> & {
  */
 export const LegScoreSchema: GenMessage<LegScore> = /*@__PURE__*/
   messageDesc(file_muniment_v1_recall, 0);
+
+/**
+ * What holds for all scores of one Recall. With it, the legs and the factors of a memory give its score:
+ * the sum of all `value` times `weight` of the legs and of length, answer, question and reply; times
+ * 1 + `weight` times (`value` - 1) for each of kind, trust, source, confidence, recency and feedback; cut
+ * to [0, 1]. If there is a factor rerank, the score moves by its `weight` towards
+ * `threshold` + `value` * d * (1 - `threshold`), d being the product of the values of trust and source,
+ * at most 1, where one that is not there is 1.
+ *
+ * @generated from message muniment.v1.ScoreBasis
+ */
+export type ScoreBasis = Message<"muniment.v1.ScoreBasis"> & {
+  /**
+   * The cosine that counts as relevance 0, and that which counts as 1; between them it grows evenly.
+   *
+   * @generated from field: double cosine_low = 1;
+   */
+  cosineLow: number;
+
+  /**
+   * See `cosine_low`.
+   *
+   * @generated from field: double cosine_high = 2;
+   */
+  cosineHigh: number;
+
+  /**
+   * The share of relevance in a memory's own measure. 0 when the leg was not used or could say nothing.
+   *
+   * @generated from field: double vector_weight = 3;
+   */
+  vectorWeight: number;
+
+  /**
+   * The share of words in it.
+   *
+   * @generated from field: double lexical_weight = 4;
+   */
+  lexicalWeight: number;
+
+  /**
+   * The same two shares for what surrounds a TURN: its neighbours and its session.
+   *
+   * @generated from field: double around_vector_weight = 5;
+   */
+  aroundVectorWeight: number;
+
+  /**
+   * See `around_vector_weight`.
+   *
+   * @generated from field: double around_lexical_weight = 6;
+   */
+  aroundLexicalWeight: number;
+
+  /**
+   * The number of legs that FUSION_RRF divides by.
+   *
+   * @generated from field: int32 leg_count = 7;
+   */
+  legCount: number;
+
+  /**
+   * The threshold of the tenant or of the model, whatever `min_score` the request asked for. 0 with FUSION_RRF.
+   *
+   * @generated from field: double threshold = 8;
+   */
+  threshold: number;
+};
+
+/**
+ * Describes the message muniment.v1.ScoreBasis.
+ * Use `create(ScoreBasisSchema)` to create a new message.
+ */
+export const ScoreBasisSchema: GenMessage<ScoreBasis> = /*@__PURE__*/
+  messageDesc(file_muniment_v1_recall, 1);
 
 /**
  * One memory of an answer.
@@ -111,6 +206,15 @@ export type RankedMemory = Message<"muniment.v1.RankedMemory"> & {
    * @generated from field: repeated muniment.v1.ScoreFactor factors = 11;
    */
   factors: ScoreFactor[];
+
+  /**
+   * What speaks for the memory itself, and not only for who says it, how long it is or where it stands: the
+   * greater of its own measure and that of its surroundings, its slot, and what a named time counts here.
+   * It has to reach the minimum score as well, but not with FUSION_RRF. Filled when `explain` was set.
+   *
+   * @generated from field: double evidence = 12;
+   */
+  evidence: number;
 };
 
 /**
@@ -118,7 +222,7 @@ export type RankedMemory = Message<"muniment.v1.RankedMemory"> & {
  * Use `create(RankedMemorySchema)` to create a new message.
  */
 export const RankedMemorySchema: GenMessage<RankedMemory> = /*@__PURE__*/
-  messageDesc(file_muniment_v1_recall, 1);
+  messageDesc(file_muniment_v1_recall, 2);
 
 /**
  * A memory that was a candidate and is not in the answer. Holds no content.
@@ -160,6 +264,13 @@ export type NearMiss = Message<"muniment.v1.NearMiss"> & {
    * @generated from field: repeated muniment.v1.ScoreFactor factors = 11;
    */
   factors: ScoreFactor[];
+
+  /**
+   * See `RankedMemory.evidence`.
+   *
+   * @generated from field: double evidence = 12;
+   */
+  evidence: number;
 };
 
 /**
@@ -167,7 +278,7 @@ export type NearMiss = Message<"muniment.v1.NearMiss"> & {
  * Use `create(NearMissSchema)` to create a new message.
  */
 export const NearMissSchema: GenMessage<NearMiss> = /*@__PURE__*/
-  messageDesc(file_muniment_v1_recall, 2);
+  messageDesc(file_muniment_v1_recall, 3);
 
 /**
  * A block of text ready to be put into a prompt.
@@ -212,10 +323,10 @@ export type PackedContext = Message<"muniment.v1.PackedContext"> & {
  * Use `create(PackedContextSchema)` to create a new message.
  */
 export const PackedContextSchema: GenMessage<PackedContext> = /*@__PURE__*/
-  messageDesc(file_muniment_v1_recall, 3);
+  messageDesc(file_muniment_v1_recall, 4);
 
 /**
- * How many memories were left out, for one reason.
+ * How many memories were left out, for one reason. See `RecallResponse.left_out_incomplete`.
  *
  * @generated from message muniment.v1.LeftOut
  */
@@ -240,7 +351,7 @@ export type LeftOut = Message<"muniment.v1.LeftOut"> & {
  * Use `create(LeftOutSchema)` to create a new message.
  */
 export const LeftOutSchema: GenMessage<LeftOut> = /*@__PURE__*/
-  messageDesc(file_muniment_v1_recall, 4);
+  messageDesc(file_muniment_v1_recall, 5);
 
 /**
  * Something that this Recall could not do, or not completely.
@@ -256,7 +367,8 @@ export type Degradation = Message<"muniment.v1.Degradation"> & {
   stage: RecallStage;
 
   /**
-   * The leg concerned when `stage` is RECALL_STAGE_LEG, otherwise not set.
+   * The leg concerned: which one with RECALL_STAGE_LEG, RETRIEVAL_LEG_VECTOR with RECALL_STAGE_QUERY_EMBEDDING
+   * and RECALL_STAGE_CONSISTENCY, otherwise not set.
    *
    * @generated from field: muniment.v1.RetrievalLeg leg = 2;
    */
@@ -282,7 +394,7 @@ export type Degradation = Message<"muniment.v1.Degradation"> & {
  * Use `create(DegradationSchema)` to create a new message.
  */
 export const DegradationSchema: GenMessage<Degradation> = /*@__PURE__*/
-  messageDesc(file_muniment_v1_recall, 5);
+  messageDesc(file_muniment_v1_recall, 6);
 
 /**
  * One way of finding candidates.
@@ -376,7 +488,7 @@ export enum Fusion {
   /**
    * Reciprocal rank fusion of the legs' ranks with k = 60 (Cormack, Clarke and Buettcher 2009), divided
    * by its greatest possible value. A score says where a memory stands, not how relevant it is, so the
-   * server's threshold does not apply.
+   * server's threshold does not apply. A `min_score` of the request does, against these scores.
    *
    * @generated from enum value: FUSION_RRF = 2;
    */
@@ -465,7 +577,8 @@ export enum DegradationReason {
   DEADLINE = 1,
 
   /**
-   * The embedding model could not be reached or failed.
+   * The embedding model could not be reached, failed, or is left alone for some seconds because it did not
+   * answer the last queries in time.
    *
    * @generated from enum value: DEGRADATION_REASON_EMBEDDER_UNAVAILABLE = 2;
    */
@@ -514,7 +627,7 @@ export enum LeftOutReason {
   UNSPECIFIED = 0,
 
   /**
-   * Scored below the minimum score.
+   * Below the minimum score: its score is, or its `evidence`.
    *
    * @generated from enum value: LEFT_OUT_REASON_BELOW_MIN_SCORE = 1;
    */
@@ -606,6 +719,14 @@ export enum LeftOutReason {
    * @generated from enum value: LEFT_OUT_REASON_CONSENT = 13;
    */
   CONSENT = 13,
+
+  /**
+   * No threshold was in force, and no leg found anything in it: its score is 0, and it has no vector that
+   * the query could be compared with. Where a threshold was, such memories are below it.
+   *
+   * @generated from enum value: LEFT_OUT_REASON_NO_MATCH = 14;
+   */
+  NO_MATCH = 14,
 }
 
 /**

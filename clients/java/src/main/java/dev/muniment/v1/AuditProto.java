@@ -231,234 +231,237 @@ public final class AuditProto {
       "\006counts\030\005 \001(\0132\032.muniment.v1.ErasureCount" +
       "sR\006counts\022%\n\016keys_destroyed\030\006 \001(\005R\rkeysD" +
       "estroyed\022\035\n\nmemory_ids\030\007 \003(\tR\tmemoryIds\"" +
-      "\365\001\n\016RecalledMemory\022\033\n\tmemory_id\030\001 \001(\tR\010m" +
+      "\221\002\n\016RecalledMemory\022\033\n\tmemory_id\030\001 \001(\tR\010m" +
       "emoryId\022\032\n\010revision\030\002 \001(\003R\010revision\022\022\n\004r" +
       "ank\030\003 \001(\005R\004rank\022\024\n\005score\030\004 \001(\001R\005score\022\026\n" +
       "\006packed\030\005 \001(\010R\006packed\0224\n\nleg_scores\030\006 \003(" +
       "\0132\025.muniment.v1.LegScoreR\tlegScores\0222\n\007f" +
       "actors\030\007 \003(\0132\030.muniment.v1.ScoreFactorR\007" +
-      "factors\"\266\005\n\020MemoriesRecalled\022\033\n\trecall_i" +
-      "d\030\001 \001(\tR\010recallId\0227\n\010memories\030\002 \003(\0132\033.mu" +
-      "niment.v1.RecalledMemoryR\010memories\022/\n\010le" +
-      "ft_out\030\003 \003(\0132\024.muniment.v1.LeftOutR\007left" +
-      "Out\0224\n\010degraded\030\004 \003(\0132\030.muniment.v1.Degr" +
-      "adationR\010degraded\0223\n\026seal_broken_memory_" +
-      "ids\030\005 \003(\tR\023sealBrokenMemoryIds\022,\n\022no_rel" +
-      "evant_memory\030\006 \001(\010R\020noRelevantMemory\022\024\n\005" +
-      "limit\030\n \001(\005R\005limit\022\033\n\tmin_score\030\013 \001(\001R\010m" +
-      "inScore\022!\n\014token_budget\030\014 \001(\005R\013tokenBudg" +
-      "et\022#\n\rpacked_tokens\030\r \001(\005R\014packedTokens\022" +
-      "\034\n\ttokenizer\030\016 \001(\tR\ttokenizer\022\'\n\017embeddi" +
-      "ng_model\030\017 \001(\tR\016embeddingModel\0226\n\013near_m" +
-      "isses\030\020 \003(\0132\025.muniment.v1.NearMissR\nnear" +
-      "Misses\022+\n\006fusion\030\021 \001(\0162\023.muniment.v1.Fus" +
-      "ionR\006fusion\0228\n\nas_of_time\030\022 \001(\0132\032.google" +
-      ".protobuf.TimestampR\010asOfTime\022!\n\014query_d" +
-      "igest\030\024 \001(\014R\013queryDigest\"\262\001\n\014MemoriesUse" +
-      "d\022\033\n\trecall_id\030\001 \001(\tR\010recallId\022\035\n\nmemory" +
-      "_ids\030\002 \003(\tR\tmemoryIds\0221\n\007outcome\030\003 \001(\0162\027" +
-      ".muniment.v1.UseOutcomeR\007outcome\022\024\n\005mode" +
-      "l\030\004 \001(\tR\005model\022\035\n\nprompt_ref\030\005 \001(\tR\tprom" +
-      "ptRef\"C\n\014MemoriesRead\022\035\n\nmemory_ids\030\001 \003(" +
-      "\tR\tmemoryIds\022\024\n\005count\030\002 \001(\003R\005count\"F\n\014Ac" +
-      "cessDenied\022\026\n\006method\030\001 \001(\tR\006method\022\036\n\npe" +
-      "rmission\030\002 \001(\tR\npermission\"_\n\022IntegrityV" +
-      "iolation\022\035\n\nmemory_ids\030\001 \003(\tR\tmemoryIds\022" +
-      "\024\n\005check\030\002 \001(\tR\005check\022\024\n\005count\030\003 \001(\003R\005co" +
-      "unt\"\211\001\n\017RestoreDeclared\022+\n\021anchored_sequ" +
-      "ence\030\001 \001(\003R\020anchoredSequence\022+\n\021restored" +
-      "_sequence\030\002 \001(\003R\020restoredSequence\022\034\n\tref" +
-      "erence\030\003 \001(\tR\treference\"\260\004\n\014Administered" +
-      "\0220\n\003act\030\001 \001(\0162\036.muniment.v1.Administrati" +
-      "veActR\003act\022#\n\rcredential_id\030\002 \001(\tR\014crede" +
-      "ntialId\022\033\n\tpublic_id\030\003 \001(\tR\010publicId\022 \n\013" +
-      "permissions\030\004 \003(\tR\013permissions\022:\n\014source" +
-      "_types\030\005 \003(\0162\027.muniment.v1.SourceTypeR\013s" +
-      "ourceTypes\0224\n\tmax_trust\030\006 \001(\0162\027.muniment" +
-      ".v1.TrustLevelR\010maxTrust\022#\n\rsubject_boun" +
-      "d\030\007 \001(\010R\014subjectBound\022\024\n\005agent\030\010 \001(\tR\005ag" +
-      "ent\022;\n\013expire_time\030\t \001(\0132\032.google.protob" +
-      "uf.TimestampR\nexpireTime\022\"\n\rmaster_key_i" +
-      "d\030\n \001(\tR\013masterKeyId\022\030\n\007setting\030\013 \001(\tR\007s" +
-      "etting\022\024\n\005value\030\014 \001(\tR\005value\022\'\n\017policy_r" +
-      "evision\030\r \001(\003R\016policyRevision\022#\n\rpolicy_" +
-      "digest\030\016 \001(\014R\014policyDigest\"\210\002\n\024Conversat" +
-      "ionIngested\022\033\n\tingest_id\030\001 \001(\tR\010ingestId" +
-      "\022.\n\005state\030\002 \001(\0162\030.muniment.v1.IngestStat" +
-      "eR\005state\0220\n\005items\030\003 \003(\0132\032.muniment.v1.Wr" +
-      "ittenMemoryR\005items\0224\n\textractor\030\004 \001(\0162\026." +
-      "muniment.v1.ExtractorR\textractor\022;\n\010fall" +
-      "back\030\005 \001(\0162\037.muniment.v1.ExtractionFallb" +
-      "ackR\010fallback\"z\n\017CorrectedMemory\022\033\n\tmemo" +
-      "ry_id\030\001 \001(\tR\010memoryId\022\032\n\010revision\030\002 \001(\003R" +
-      "\010revision\022.\n\005state\030\003 \001(\0162\030.muniment.v1.M" +
-      "emoryStateR\005state\"w\n\021MemoriesCorrected\0228" +
-      "\n\010memories\030\001 \003(\0132\034.muniment.v1.Corrected" +
-      "MemoryR\010memories\022(\n\020write_request_id\030\002 \001" +
-      "(\tR\016writeRequestId\"\342\001\n\rReviewDecided\022\033\n\t" +
-      "memory_id\030\001 \001(\tR\010memoryId\022\032\n\010revision\030\002 " +
-      "\001(\003R\010revision\0227\n\010decision\030\003 \001(\0162\033.munime" +
-      "nt.v1.ReviewDecisionR\010decision\0220\n\024supers" +
-      "eded_memory_id\030\004 \001(\tR\022supersededMemoryId" +
-      "\022-\n\005trust\030\005 \001(\0162\027.muniment.v1.TrustLevel" +
-      "R\005trust\"\317\001\n\016ConsentChanged\022/\n\005level\030\001 \001(" +
-      "\0162\031.muniment.v1.ConsentLevelR\005level\022@\n\017n" +
-      "ecessary_kinds\030\002 \003(\0162\027.muniment.v1.Memor" +
-      "yKindR\016necessaryKinds\022+\n\021session_forgott" +
-      "en\030\003 \001(\010R\020sessionForgotten\022\035\n\nerasure_id" +
-      "\030\004 \001(\tR\terasureId\"\236\014\n\nAuditEvent\022\031\n\010even" +
-      "t_id\030\001 \001(\tR\007eventId\0229\n\nevent_time\030\002 \001(\0132" +
-      "\032.google.protobuf.TimestampR\teventTime\0220" +
-      "\n\006action\030\003 \001(\0162\030.muniment.v1.AuditAction" +
-      "R\006action\0223\n\007outcome\030\004 \001(\0162\031.muniment.v1." +
-      "AuditOutcomeR\007outcome\0220\n\006reason\030\005 \001(\0162\030." +
-      "muniment.v1.ErrorReasonR\006reason\022(\n\005actor" +
-      "\030\006 \001(\0132\022.muniment.v1.ActorR\005actor\022(\n\005sco" +
-      "pe\030\n \001(\0132\022.muniment.v1.ScopeR\005scope\022\031\n\010s" +
-      "cope_id\030\013 \001(\tR\007scopeId\022\031\n\010trace_id\030\024 \001(\t" +
-      "R\007traceId\022\027\n\007span_id\030\025 \001(\tR\006spanId\022\035\n\nre" +
-      "quest_id\030\026 \001(\tR\trequestId\022\032\n\010sequence\030\036 " +
-      "\001(\003R\010sequence\022\026\n\006digest\030\037 \001(\014R\006digest\022\037\n" +
-      "\013prev_digest\030  \001(\014R\nprevDigest\022C\n\016memory" +
-      "_written\030( \001(\0132\032.muniment.v1.MemoryWritt" +
-      "enH\000R\rmemoryWritten\022L\n\021memory_superseded" +
-      "\030) \001(\0132\035.muniment.v1.MemorySupersededH\000R" +
-      "\020memorySuperseded\022@\n\rmemory_erased\030* \001(\013" +
-      "2\031.muniment.v1.MemoryErasedH\000R\014memoryEra" +
-      "sed\022L\n\021memories_recalled\030+ \001(\0132\035.munimen" +
-      "t.v1.MemoriesRecalledH\000R\020memoriesRecalle" +
-      "d\022@\n\rmemories_used\030, \001(\0132\031.muniment.v1.M" +
-      "emoriesUsedH\000R\014memoriesUsed\022@\n\rmemories_" +
-      "read\030- \001(\0132\031.muniment.v1.MemoriesReadH\000R" +
-      "\014memoriesRead\022@\n\raccess_denied\030. \001(\0132\031.m" +
-      "uniment.v1.AccessDeniedH\000R\014accessDenied\022" +
-      "R\n\023integrity_violation\030/ \001(\0132\037.muniment." +
-      "v1.IntegrityViolationH\000R\022integrityViolat" +
-      "ion\022I\n\020restore_declared\0300 \001(\0132\034.muniment" +
-      ".v1.RestoreDeclaredH\000R\017restoreDeclared\022?" +
-      "\n\014administered\0301 \001(\0132\031.muniment.v1.Admin" +
-      "isteredH\000R\014administered\022X\n\025conversation_" +
-      "ingested\0302 \001(\0132!.muniment.v1.Conversatio" +
-      "nIngestedH\000R\024conversationIngested\022O\n\022mem" +
-      "ories_corrected\0303 \001(\0132\036.muniment.v1.Memo" +
-      "riesCorrectedH\000R\021memoriesCorrected\022C\n\016re" +
-      "view_decided\0304 \001(\0132\032.muniment.v1.ReviewD" +
-      "ecidedH\000R\rreviewDecided\022F\n\017consent_chang" +
-      "ed\0305 \001(\0132\033.muniment.v1.ConsentChangedH\000R" +
-      "\016consentChangedB\t\n\007details\"\210\003\n\013AuditFilt" +
-      "er\022\033\n\tmemory_id\030\001 \001(\tR\010memoryId\022(\n\005scope" +
-      "\030\002 \001(\0132\022.muniment.v1.ScopeR\005scope\022\033\n\trec" +
-      "all_id\030\003 \001(\tR\010recallId\022\031\n\010trace_id\030\004 \001(\t" +
-      "R\007traceId\022\034\n\tprincipal\030\n \001(\tR\tprincipal\022" +
-      "2\n\007actions\030\013 \003(\0162\030.muniment.v1.AuditActi" +
-      "onR\007actions\0225\n\010outcomes\030\014 \003(\0162\031.muniment" +
-      ".v1.AuditOutcomeR\010outcomes\022:\n\014source_typ" +
-      "es\030\r \003(\0162\027.muniment.v1.SourceTypeR\013sourc" +
-      "eTypes\0225\n\nevent_time\030\024 \001(\0132\026.muniment.v1" +
-      ".TimeRangeR\teventTime\"\274\001\n\tUseReport\022\031\n\010e" +
-      "vent_id\030\001 \001(\tR\007eventId\022;\n\013report_time\030\002 " +
-      "\001(\0132\032.google.protobuf.TimestampR\nreportT" +
-      "ime\022(\n\005actor\030\003 \001(\0132\022.muniment.v1.ActorR\005" +
-      "actor\022-\n\004used\030\004 \001(\0132\031.muniment.v1.Memori" +
-      "esUsedR\004used\"\247\003\n\rRecallReceipt\022\033\n\trecall" +
-      "_id\030\001 \001(\tR\010recallId\022;\n\013recall_time\030\002 \001(\013" +
-      "2\032.google.protobuf.TimestampR\nrecallTime" +
-      "\022(\n\005actor\030\003 \001(\0132\022.muniment.v1.ActorR\005act" +
-      "or\022(\n\005scope\030\004 \001(\0132\022.muniment.v1.ScopeR\005s" +
-      "cope\022\031\n\010trace_id\030\005 \001(\tR\007traceId\022\027\n\007span_" +
-      "id\030\006 \001(\tR\006spanId\0229\n\010recalled\030\n \001(\0132\035.mun" +
-      "iment.v1.MemoriesRecalledR\010recalled\022*\n\004u" +
-      "ses\030\024 \003(\0132\026.muniment.v1.UseReportR\004uses\022" +
-      "\031\n\010event_id\030\036 \001(\tR\007eventId\022\032\n\010sequence\030\037" +
-      " \001(\003R\010sequence\022\026\n\006digest\030  \001(\014R\006digest\"\351" +
-      "\001\n\017AuditCheckpoint\022\032\n\010sequence\030\001 \001(\003R\010se" +
-      "quence\022\026\n\006digest\030\002 \001(\014R\006digest\022;\n\013create" +
-      "_time\030\003 \001(\0132\032.google.protobuf.TimestampR" +
-      "\ncreateTime\022$\n\016signing_key_id\030\004 \001(\tR\014sig" +
-      "ningKeyId\022\034\n\tsignature\030\005 \001(\014R\tsignature\022" +
-      "!\n\014signed_bytes\030\006 \001(\014R\013signedBytes\"o\n\nSi" +
-      "gningKey\022$\n\016signing_key_id\030\001 \001(\tR\014signin" +
-      "gKeyId\022\034\n\talgorithm\030\002 \001(\tR\talgorithm\022\035\n\n" +
-      "public_key\030\003 \001(\014R\tpublicKey\"\236\002\n\014ExportHe" +
-      "ader\022%\n\016format_version\030\001 \001(\005R\rformatVers" +
-      "ion\022\026\n\006tenant\030\002 \001(\tR\006tenant\022\033\n\ttenant_id" +
-      "\030\003 \001(\tR\010tenantId\022%\n\016first_sequence\030\004 \001(\003" +
-      "R\rfirstSequence\022#\n\rlast_sequence\030\005 \001(\003R\014" +
-      "lastSequence\022*\n\021first_prev_digest\030\006 \001(\014R" +
-      "\017firstPrevDigest\022:\n\014signing_keys\030\007 \003(\0132\027" +
-      ".muniment.v1.SigningKeyR\013signingKeys\"\250\001\n" +
-      "\rExportedEvent\022\032\n\010sequence\030\001 \001(\003R\010sequen" +
-      "ce\022\031\n\010event_id\030\002 \001(\tR\007eventId\022\'\n\017canonic" +
-      "al_bytes\030\003 \001(\014R\016canonicalBytes\022\037\n\013prev_d" +
-      "igest\030\004 \001(\014R\nprevDigest\022\026\n\006digest\030\005 \001(\014R" +
-      "\006digest\"D\n\016ExportedEvents\0222\n\006events\030\001 \003(" +
-      "\0132\032.muniment.v1.ExportedEventR\006events\"\237\001" +
-      "\n\rExportTrailer\022\037\n\013event_count\030\001 \001(\003R\nev" +
-      "entCount\022#\n\rlast_sequence\030\002 \001(\003R\014lastSeq" +
-      "uence\022\037\n\013last_digest\030\003 \001(\014R\nlastDigest\022\'" +
-      "\n\017unchained_count\030\004 \001(\003R\016unchainedCount\"" +
-      "/\n\020GetRecallRequest\022\033\n\trecall_id\030\001 \001(\tR\010" +
-      "recallId\"I\n\021GetRecallResponse\0224\n\007receipt" +
-      "\030\001 \001(\0132\032.muniment.v1.RecallReceiptR\007rece" +
-      "ipt\"\206\001\n\022ExportAuditRequest\022(\n\rfrom_seque" +
-      "nce\030\001 \001(\003H\000R\014fromSequence\210\001\001\022$\n\013to_seque" +
-      "nce\030\002 \001(\003H\001R\ntoSequence\210\001\001B\020\n\016_from_sequ" +
-      "enceB\016\n\014_to_sequence\"\201\002\n\023ExportAuditResp" +
-      "onse\0223\n\006header\030\001 \001(\0132\031.muniment.v1.Expor" +
-      "tHeaderH\000R\006header\0225\n\006events\030\002 \001(\0132\033.muni" +
-      "ment.v1.ExportedEventsH\000R\006events\022>\n\nchec" +
-      "kpoint\030\003 \001(\0132\034.muniment.v1.AuditCheckpoi" +
-      "ntH\000R\ncheckpoint\0226\n\007trailer\030\004 \001(\0132\032.muni" +
-      "ment.v1.ExportTrailerH\000R\007trailerB\006\n\004part" +
-      "*\321\005\n\013AuditAction\022\034\n\030AUDIT_ACTION_UNSPECI" +
-      "FIED\020\000\022\026\n\022AUDIT_ACTION_WRITE\020\001\022\032\n\026AUDIT_" +
-      "ACTION_SUPERSEDE\020\002\022\026\n\022AUDIT_ACTION_ERASE" +
-      "\020\003\022\027\n\023AUDIT_ACTION_RECALL\020\004\022\033\n\027AUDIT_ACT" +
-      "ION_REPORT_USE\020\005\022\033\n\027AUDIT_ACTION_GET_MEM" +
-      "ORY\020\006\022\036\n\032AUDIT_ACTION_LIST_MEMORIES\020\007\022\034\n" +
-      "\030AUDIT_ACTION_GET_ERASURE\020\010\022\033\n\027AUDIT_ACT" +
-      "ION_READ_AUDIT\020\t\022\027\n\023AUDIT_ACTION_INGEST\020" +
-      "\n\022\037\n\033AUDIT_ACTION_RESTORE_MEMORY\020\013\022\030\n\024AU" +
-      "DIT_ACTION_RETRACT\020\014\022\033\n\027AUDIT_ACTION_UND" +
-      "O_WRITE\020\r\022\036\n\032AUDIT_ACTION_DECIDE_REVIEW\020" +
-      "\016\022\035\n\031AUDIT_ACTION_LIST_REVIEWS\020\017\022\034\n\030AUDI" +
-      "T_ACTION_SET_CONSENT\020\020\022!\n\035AUDIT_ACTION_D" +
-      "ESCRIBE_SUBJECT\020\021\022 \n\034AUDIT_ACTION_EXPORT" +
-      "_MEMORIES\020\022\022 \n\034AUDIT_ACTION_IMPORT_MEMOR" +
-      "IES\020\023\022\034\n\030AUDIT_ACTION_MAINTENANCE\020\024\022 \n\034A" +
-      "UDIT_ACTION_INTEGRITY_CHECK\020\025\022\030\n\024AUDIT_A" +
-      "CTION_RESTORE\020\026\022\033\n\027AUDIT_ACTION_ADMINIST" +
-      "ER\020\027*w\n\014AuditOutcome\022\035\n\031AUDIT_OUTCOME_UN" +
-      "SPECIFIED\020\000\022\024\n\020AUDIT_OUTCOME_OK\020\001\022\030\n\024AUD" +
-      "IT_OUTCOME_DENIED\020\002\022\030\n\024AUDIT_OUTCOME_FAI" +
-      "LED\020\003*\204\001\n\tActorKind\022\032\n\026ACTOR_KIND_UNSPEC" +
-      "IFIED\020\000\022\026\n\022ACTOR_KIND_API_KEY\020\001\022\022\n\016ACTOR" +
-      "_KIND_JWT\020\002\022\026\n\022ACTOR_KIND_SERVICE\020\003\022\027\n\023A" +
-      "CTOR_KIND_OPERATOR\020\004*t\n\nUseOutcome\022\033\n\027US" +
-      "E_OUTCOME_UNSPECIFIED\020\000\022\027\n\023USE_OUTCOME_H" +
-      "ELPFUL\020\001\022\027\n\023USE_OUTCOME_NEUTRAL\020\002\022\027\n\023USE" +
-      "_OUTCOME_HARMFUL\020\003*\222\004\n\021AdministrativeAct" +
-      "\022\"\n\036ADMINISTRATIVE_ACT_UNSPECIFIED\020\000\022%\n!" +
-      "ADMINISTRATIVE_ACT_TENANT_CREATED\020\001\022&\n\"A" +
-      "DMINISTRATIVE_ACT_API_KEY_CREATED\020\002\022&\n\"A" +
-      "DMINISTRATIVE_ACT_API_KEY_REVOKED\020\003\022+\n\'A" +
-      "DMINISTRATIVE_ACT_MASTER_KEY_REWRAPPED\020\004" +
-      "\022)\n%ADMINISTRATIVE_ACT_MASTER_KEY_RETIRE" +
-      "D\020\005\022&\n\"ADMINISTRATIVE_ACT_SETTING_CHANGE" +
-      "D\020\006\022#\n\037ADMINISTRATIVE_ACT_VIEW_CHANGED\020\007" +
-      "\022/\n+ADMINISTRATIVE_ACT_EMBEDDING_CHANGE_" +
-      "STARTED\020\010\0220\n,ADMINISTRATIVE_ACT_EMBEDDIN" +
-      "G_CHANGE_RELEASED\020\t\022/\n+ADMINISTRATIVE_AC" +
-      "T_EMBEDDING_CHANGE_ABORTED\020\n\022)\n%ADMINIST" +
-      "RATIVE_ACT_EMBEDDING_SWITCHED\020\0132\270\001\n\014Audi" +
-      "tService\022O\n\tGetRecall\022\035.muniment.v1.GetR" +
-      "ecallRequest\032\036.muniment.v1.GetRecallResp" +
-      "onse\"\003\220\002\001\022W\n\013ExportAudit\022\037.muniment.v1.E" +
-      "xportAuditRequest\032 .muniment.v1.ExportAu" +
-      "ditResponse\"\003\220\002\0010\001Bj\n\017dev.muniment.v1B\nA" +
-      "uditProtoP\001\242\002\003MXX\252\002\013Muniment.V1\312\002\013Munime" +
-      "nt\\V1\342\002\027Muniment\\V1\\GPBMetadata\352\002\014Munime" +
-      "nt::V1b\006proto3"
+      "factors\022\032\n\010evidence\030\010 \001(\001R\010evidence\"\240\006\n\020" +
+      "MemoriesRecalled\022\033\n\trecall_id\030\001 \001(\tR\010rec" +
+      "allId\0227\n\010memories\030\002 \003(\0132\033.muniment.v1.Re" +
+      "calledMemoryR\010memories\022/\n\010left_out\030\003 \003(\013" +
+      "2\024.muniment.v1.LeftOutR\007leftOut\0224\n\010degra" +
+      "ded\030\004 \003(\0132\030.muniment.v1.DegradationR\010deg" +
+      "raded\0223\n\026seal_broken_memory_ids\030\005 \003(\tR\023s" +
+      "ealBrokenMemoryIds\022,\n\022no_relevant_memory" +
+      "\030\006 \001(\010R\020noRelevantMemory\022\024\n\005limit\030\n \001(\005R" +
+      "\005limit\022\033\n\tmin_score\030\013 \001(\001R\010minScore\022!\n\014t" +
+      "oken_budget\030\014 \001(\005R\013tokenBudget\022#\n\rpacked" +
+      "_tokens\030\r \001(\005R\014packedTokens\022\034\n\ttokenizer" +
+      "\030\016 \001(\tR\ttokenizer\022\'\n\017embedding_model\030\017 \001" +
+      "(\tR\016embeddingModel\0226\n\013near_misses\030\020 \003(\0132" +
+      "\025.muniment.v1.NearMissR\nnearMisses\022+\n\006fu" +
+      "sion\030\021 \001(\0162\023.muniment.v1.FusionR\006fusion\022" +
+      "8\n\nas_of_time\030\022 \001(\0132\032.google.protobuf.Ti" +
+      "mestampR\010asOfTime\022.\n\023left_out_incomplete" +
+      "\030\023 \001(\010R\021leftOutIncomplete\022!\n\014query_diges" +
+      "t\030\024 \001(\014R\013queryDigest\0228\n\013score_basis\030\025 \001(" +
+      "\0132\027.muniment.v1.ScoreBasisR\nscoreBasis\"\262" +
+      "\001\n\014MemoriesUsed\022\033\n\trecall_id\030\001 \001(\tR\010reca" +
+      "llId\022\035\n\nmemory_ids\030\002 \003(\tR\tmemoryIds\0221\n\007o" +
+      "utcome\030\003 \001(\0162\027.muniment.v1.UseOutcomeR\007o" +
+      "utcome\022\024\n\005model\030\004 \001(\tR\005model\022\035\n\nprompt_r" +
+      "ef\030\005 \001(\tR\tpromptRef\"C\n\014MemoriesRead\022\035\n\nm" +
+      "emory_ids\030\001 \003(\tR\tmemoryIds\022\024\n\005count\030\002 \001(" +
+      "\003R\005count\"F\n\014AccessDenied\022\026\n\006method\030\001 \001(\t" +
+      "R\006method\022\036\n\npermission\030\002 \001(\tR\npermission" +
+      "\"_\n\022IntegrityViolation\022\035\n\nmemory_ids\030\001 \003" +
+      "(\tR\tmemoryIds\022\024\n\005check\030\002 \001(\tR\005check\022\024\n\005c" +
+      "ount\030\003 \001(\003R\005count\"\211\001\n\017RestoreDeclared\022+\n" +
+      "\021anchored_sequence\030\001 \001(\003R\020anchoredSequen" +
+      "ce\022+\n\021restored_sequence\030\002 \001(\003R\020restoredS" +
+      "equence\022\034\n\treference\030\003 \001(\tR\treference\"\260\004" +
+      "\n\014Administered\0220\n\003act\030\001 \001(\0162\036.muniment.v" +
+      "1.AdministrativeActR\003act\022#\n\rcredential_i" +
+      "d\030\002 \001(\tR\014credentialId\022\033\n\tpublic_id\030\003 \001(\t" +
+      "R\010publicId\022 \n\013permissions\030\004 \003(\tR\013permiss" +
+      "ions\022:\n\014source_types\030\005 \003(\0162\027.muniment.v1" +
+      ".SourceTypeR\013sourceTypes\0224\n\tmax_trust\030\006 " +
+      "\001(\0162\027.muniment.v1.TrustLevelR\010maxTrust\022#" +
+      "\n\rsubject_bound\030\007 \001(\010R\014subjectBound\022\024\n\005a" +
+      "gent\030\010 \001(\tR\005agent\022;\n\013expire_time\030\t \001(\0132\032" +
+      ".google.protobuf.TimestampR\nexpireTime\022\"" +
+      "\n\rmaster_key_id\030\n \001(\tR\013masterKeyId\022\030\n\007se" +
+      "tting\030\013 \001(\tR\007setting\022\024\n\005value\030\014 \001(\tR\005val" +
+      "ue\022\'\n\017policy_revision\030\r \001(\003R\016policyRevis" +
+      "ion\022#\n\rpolicy_digest\030\016 \001(\014R\014policyDigest" +
+      "\"\210\002\n\024ConversationIngested\022\033\n\tingest_id\030\001" +
+      " \001(\tR\010ingestId\022.\n\005state\030\002 \001(\0162\030.muniment" +
+      ".v1.IngestStateR\005state\0220\n\005items\030\003 \003(\0132\032." +
+      "muniment.v1.WrittenMemoryR\005items\0224\n\textr" +
+      "actor\030\004 \001(\0162\026.muniment.v1.ExtractorR\text" +
+      "ractor\022;\n\010fallback\030\005 \001(\0162\037.muniment.v1.E" +
+      "xtractionFallbackR\010fallback\"z\n\017Corrected" +
+      "Memory\022\033\n\tmemory_id\030\001 \001(\tR\010memoryId\022\032\n\010r" +
+      "evision\030\002 \001(\003R\010revision\022.\n\005state\030\003 \001(\0162\030" +
+      ".muniment.v1.MemoryStateR\005state\"w\n\021Memor" +
+      "iesCorrected\0228\n\010memories\030\001 \003(\0132\034.munimen" +
+      "t.v1.CorrectedMemoryR\010memories\022(\n\020write_" +
+      "request_id\030\002 \001(\tR\016writeRequestId\"\342\001\n\rRev" +
+      "iewDecided\022\033\n\tmemory_id\030\001 \001(\tR\010memoryId\022" +
+      "\032\n\010revision\030\002 \001(\003R\010revision\0227\n\010decision\030" +
+      "\003 \001(\0162\033.muniment.v1.ReviewDecisionR\010deci" +
+      "sion\0220\n\024superseded_memory_id\030\004 \001(\tR\022supe" +
+      "rsededMemoryId\022-\n\005trust\030\005 \001(\0162\027.muniment" +
+      ".v1.TrustLevelR\005trust\"\317\001\n\016ConsentChanged" +
+      "\022/\n\005level\030\001 \001(\0162\031.muniment.v1.ConsentLev" +
+      "elR\005level\022@\n\017necessary_kinds\030\002 \003(\0162\027.mun" +
+      "iment.v1.MemoryKindR\016necessaryKinds\022+\n\021s" +
+      "ession_forgotten\030\003 \001(\010R\020sessionForgotten" +
+      "\022\035\n\nerasure_id\030\004 \001(\tR\terasureId\"\236\014\n\nAudi" +
+      "tEvent\022\031\n\010event_id\030\001 \001(\tR\007eventId\0229\n\neve" +
+      "nt_time\030\002 \001(\0132\032.google.protobuf.Timestam" +
+      "pR\teventTime\0220\n\006action\030\003 \001(\0162\030.muniment." +
+      "v1.AuditActionR\006action\0223\n\007outcome\030\004 \001(\0162" +
+      "\031.muniment.v1.AuditOutcomeR\007outcome\0220\n\006r" +
+      "eason\030\005 \001(\0162\030.muniment.v1.ErrorReasonR\006r" +
+      "eason\022(\n\005actor\030\006 \001(\0132\022.muniment.v1.Actor" +
+      "R\005actor\022(\n\005scope\030\n \001(\0132\022.muniment.v1.Sco" +
+      "peR\005scope\022\031\n\010scope_id\030\013 \001(\tR\007scopeId\022\031\n\010" +
+      "trace_id\030\024 \001(\tR\007traceId\022\027\n\007span_id\030\025 \001(\t" +
+      "R\006spanId\022\035\n\nrequest_id\030\026 \001(\tR\trequestId\022" +
+      "\032\n\010sequence\030\036 \001(\003R\010sequence\022\026\n\006digest\030\037 " +
+      "\001(\014R\006digest\022\037\n\013prev_digest\030  \001(\014R\nprevDi" +
+      "gest\022C\n\016memory_written\030( \001(\0132\032.muniment." +
+      "v1.MemoryWrittenH\000R\rmemoryWritten\022L\n\021mem" +
+      "ory_superseded\030) \001(\0132\035.muniment.v1.Memor" +
+      "ySupersededH\000R\020memorySuperseded\022@\n\rmemor" +
+      "y_erased\030* \001(\0132\031.muniment.v1.MemoryErase" +
+      "dH\000R\014memoryErased\022L\n\021memories_recalled\030+" +
+      " \001(\0132\035.muniment.v1.MemoriesRecalledH\000R\020m" +
+      "emoriesRecalled\022@\n\rmemories_used\030, \001(\0132\031" +
+      ".muniment.v1.MemoriesUsedH\000R\014memoriesUse" +
+      "d\022@\n\rmemories_read\030- \001(\0132\031.muniment.v1.M" +
+      "emoriesReadH\000R\014memoriesRead\022@\n\raccess_de" +
+      "nied\030. \001(\0132\031.muniment.v1.AccessDeniedH\000R" +
+      "\014accessDenied\022R\n\023integrity_violation\030/ \001" +
+      "(\0132\037.muniment.v1.IntegrityViolationH\000R\022i" +
+      "ntegrityViolation\022I\n\020restore_declared\0300 " +
+      "\001(\0132\034.muniment.v1.RestoreDeclaredH\000R\017res" +
+      "toreDeclared\022?\n\014administered\0301 \001(\0132\031.mun" +
+      "iment.v1.AdministeredH\000R\014administered\022X\n" +
+      "\025conversation_ingested\0302 \001(\0132!.muniment." +
+      "v1.ConversationIngestedH\000R\024conversationI" +
+      "ngested\022O\n\022memories_corrected\0303 \001(\0132\036.mu" +
+      "niment.v1.MemoriesCorrectedH\000R\021memoriesC" +
+      "orrected\022C\n\016review_decided\0304 \001(\0132\032.munim" +
+      "ent.v1.ReviewDecidedH\000R\rreviewDecided\022F\n" +
+      "\017consent_changed\0305 \001(\0132\033.muniment.v1.Con" +
+      "sentChangedH\000R\016consentChangedB\t\n\007details" +
+      "\"\210\003\n\013AuditFilter\022\033\n\tmemory_id\030\001 \001(\tR\010mem" +
+      "oryId\022(\n\005scope\030\002 \001(\0132\022.muniment.v1.Scope" +
+      "R\005scope\022\033\n\trecall_id\030\003 \001(\tR\010recallId\022\031\n\010" +
+      "trace_id\030\004 \001(\tR\007traceId\022\034\n\tprincipal\030\n \001" +
+      "(\tR\tprincipal\0222\n\007actions\030\013 \003(\0162\030.munimen" +
+      "t.v1.AuditActionR\007actions\0225\n\010outcomes\030\014 " +
+      "\003(\0162\031.muniment.v1.AuditOutcomeR\010outcomes" +
+      "\022:\n\014source_types\030\r \003(\0162\027.muniment.v1.Sou" +
+      "rceTypeR\013sourceTypes\0225\n\nevent_time\030\024 \001(\013" +
+      "2\026.muniment.v1.TimeRangeR\teventTime\"\274\001\n\t" +
+      "UseReport\022\031\n\010event_id\030\001 \001(\tR\007eventId\022;\n\013" +
+      "report_time\030\002 \001(\0132\032.google.protobuf.Time" +
+      "stampR\nreportTime\022(\n\005actor\030\003 \001(\0132\022.munim" +
+      "ent.v1.ActorR\005actor\022-\n\004used\030\004 \001(\0132\031.muni" +
+      "ment.v1.MemoriesUsedR\004used\"\247\003\n\rRecallRec" +
+      "eipt\022\033\n\trecall_id\030\001 \001(\tR\010recallId\022;\n\013rec" +
+      "all_time\030\002 \001(\0132\032.google.protobuf.Timesta" +
+      "mpR\nrecallTime\022(\n\005actor\030\003 \001(\0132\022.muniment" +
+      ".v1.ActorR\005actor\022(\n\005scope\030\004 \001(\0132\022.munime" +
+      "nt.v1.ScopeR\005scope\022\031\n\010trace_id\030\005 \001(\tR\007tr" +
+      "aceId\022\027\n\007span_id\030\006 \001(\tR\006spanId\0229\n\010recall" +
+      "ed\030\n \001(\0132\035.muniment.v1.MemoriesRecalledR" +
+      "\010recalled\022*\n\004uses\030\024 \003(\0132\026.muniment.v1.Us" +
+      "eReportR\004uses\022\031\n\010event_id\030\036 \001(\tR\007eventId" +
+      "\022\032\n\010sequence\030\037 \001(\003R\010sequence\022\026\n\006digest\030 " +
+      " \001(\014R\006digest\"\351\001\n\017AuditCheckpoint\022\032\n\010sequ" +
+      "ence\030\001 \001(\003R\010sequence\022\026\n\006digest\030\002 \001(\014R\006di" +
+      "gest\022;\n\013create_time\030\003 \001(\0132\032.google.proto" +
+      "buf.TimestampR\ncreateTime\022$\n\016signing_key" +
+      "_id\030\004 \001(\tR\014signingKeyId\022\034\n\tsignature\030\005 \001" +
+      "(\014R\tsignature\022!\n\014signed_bytes\030\006 \001(\014R\013sig" +
+      "nedBytes\"o\n\nSigningKey\022$\n\016signing_key_id" +
+      "\030\001 \001(\tR\014signingKeyId\022\034\n\talgorithm\030\002 \001(\tR" +
+      "\talgorithm\022\035\n\npublic_key\030\003 \001(\014R\tpublicKe" +
+      "y\"\236\002\n\014ExportHeader\022%\n\016format_version\030\001 \001" +
+      "(\005R\rformatVersion\022\026\n\006tenant\030\002 \001(\tR\006tenan" +
+      "t\022\033\n\ttenant_id\030\003 \001(\tR\010tenantId\022%\n\016first_" +
+      "sequence\030\004 \001(\003R\rfirstSequence\022#\n\rlast_se" +
+      "quence\030\005 \001(\003R\014lastSequence\022*\n\021first_prev" +
+      "_digest\030\006 \001(\014R\017firstPrevDigest\022:\n\014signin" +
+      "g_keys\030\007 \003(\0132\027.muniment.v1.SigningKeyR\013s" +
+      "igningKeys\"\250\001\n\rExportedEvent\022\032\n\010sequence" +
+      "\030\001 \001(\003R\010sequence\022\031\n\010event_id\030\002 \001(\tR\007even" +
+      "tId\022\'\n\017canonical_bytes\030\003 \001(\014R\016canonicalB" +
+      "ytes\022\037\n\013prev_digest\030\004 \001(\014R\nprevDigest\022\026\n" +
+      "\006digest\030\005 \001(\014R\006digest\"D\n\016ExportedEvents\022" +
+      "2\n\006events\030\001 \003(\0132\032.muniment.v1.ExportedEv" +
+      "entR\006events\"\237\001\n\rExportTrailer\022\037\n\013event_c" +
+      "ount\030\001 \001(\003R\neventCount\022#\n\rlast_sequence\030" +
+      "\002 \001(\003R\014lastSequence\022\037\n\013last_digest\030\003 \001(\014" +
+      "R\nlastDigest\022\'\n\017unchained_count\030\004 \001(\003R\016u" +
+      "nchainedCount\"/\n\020GetRecallRequest\022\033\n\trec" +
+      "all_id\030\001 \001(\tR\010recallId\"I\n\021GetRecallRespo" +
+      "nse\0224\n\007receipt\030\001 \001(\0132\032.muniment.v1.Recal" +
+      "lReceiptR\007receipt\"\206\001\n\022ExportAuditRequest" +
+      "\022(\n\rfrom_sequence\030\001 \001(\003H\000R\014fromSequence\210" +
+      "\001\001\022$\n\013to_sequence\030\002 \001(\003H\001R\ntoSequence\210\001\001" +
+      "B\020\n\016_from_sequenceB\016\n\014_to_sequence\"\201\002\n\023E" +
+      "xportAuditResponse\0223\n\006header\030\001 \001(\0132\031.mun" +
+      "iment.v1.ExportHeaderH\000R\006header\0225\n\006event" +
+      "s\030\002 \001(\0132\033.muniment.v1.ExportedEventsH\000R\006" +
+      "events\022>\n\ncheckpoint\030\003 \001(\0132\034.muniment.v1" +
+      ".AuditCheckpointH\000R\ncheckpoint\0226\n\007traile" +
+      "r\030\004 \001(\0132\032.muniment.v1.ExportTrailerH\000R\007t" +
+      "railerB\006\n\004part*\321\005\n\013AuditAction\022\034\n\030AUDIT_" +
+      "ACTION_UNSPECIFIED\020\000\022\026\n\022AUDIT_ACTION_WRI" +
+      "TE\020\001\022\032\n\026AUDIT_ACTION_SUPERSEDE\020\002\022\026\n\022AUDI" +
+      "T_ACTION_ERASE\020\003\022\027\n\023AUDIT_ACTION_RECALL\020" +
+      "\004\022\033\n\027AUDIT_ACTION_REPORT_USE\020\005\022\033\n\027AUDIT_" +
+      "ACTION_GET_MEMORY\020\006\022\036\n\032AUDIT_ACTION_LIST" +
+      "_MEMORIES\020\007\022\034\n\030AUDIT_ACTION_GET_ERASURE\020" +
+      "\010\022\033\n\027AUDIT_ACTION_READ_AUDIT\020\t\022\027\n\023AUDIT_" +
+      "ACTION_INGEST\020\n\022\037\n\033AUDIT_ACTION_RESTORE_" +
+      "MEMORY\020\013\022\030\n\024AUDIT_ACTION_RETRACT\020\014\022\033\n\027AU" +
+      "DIT_ACTION_UNDO_WRITE\020\r\022\036\n\032AUDIT_ACTION_" +
+      "DECIDE_REVIEW\020\016\022\035\n\031AUDIT_ACTION_LIST_REV" +
+      "IEWS\020\017\022\034\n\030AUDIT_ACTION_SET_CONSENT\020\020\022!\n\035" +
+      "AUDIT_ACTION_DESCRIBE_SUBJECT\020\021\022 \n\034AUDIT" +
+      "_ACTION_EXPORT_MEMORIES\020\022\022 \n\034AUDIT_ACTIO" +
+      "N_IMPORT_MEMORIES\020\023\022\034\n\030AUDIT_ACTION_MAIN" +
+      "TENANCE\020\024\022 \n\034AUDIT_ACTION_INTEGRITY_CHEC" +
+      "K\020\025\022\030\n\024AUDIT_ACTION_RESTORE\020\026\022\033\n\027AUDIT_A" +
+      "CTION_ADMINISTER\020\027*w\n\014AuditOutcome\022\035\n\031AU" +
+      "DIT_OUTCOME_UNSPECIFIED\020\000\022\024\n\020AUDIT_OUTCO" +
+      "ME_OK\020\001\022\030\n\024AUDIT_OUTCOME_DENIED\020\002\022\030\n\024AUD" +
+      "IT_OUTCOME_FAILED\020\003*\204\001\n\tActorKind\022\032\n\026ACT" +
+      "OR_KIND_UNSPECIFIED\020\000\022\026\n\022ACTOR_KIND_API_" +
+      "KEY\020\001\022\022\n\016ACTOR_KIND_JWT\020\002\022\026\n\022ACTOR_KIND_" +
+      "SERVICE\020\003\022\027\n\023ACTOR_KIND_OPERATOR\020\004*t\n\nUs" +
+      "eOutcome\022\033\n\027USE_OUTCOME_UNSPECIFIED\020\000\022\027\n" +
+      "\023USE_OUTCOME_HELPFUL\020\001\022\027\n\023USE_OUTCOME_NE" +
+      "UTRAL\020\002\022\027\n\023USE_OUTCOME_HARMFUL\020\003*\222\004\n\021Adm" +
+      "inistrativeAct\022\"\n\036ADMINISTRATIVE_ACT_UNS" +
+      "PECIFIED\020\000\022%\n!ADMINISTRATIVE_ACT_TENANT_" +
+      "CREATED\020\001\022&\n\"ADMINISTRATIVE_ACT_API_KEY_" +
+      "CREATED\020\002\022&\n\"ADMINISTRATIVE_ACT_API_KEY_" +
+      "REVOKED\020\003\022+\n\'ADMINISTRATIVE_ACT_MASTER_K" +
+      "EY_REWRAPPED\020\004\022)\n%ADMINISTRATIVE_ACT_MAS" +
+      "TER_KEY_RETIRED\020\005\022&\n\"ADMINISTRATIVE_ACT_" +
+      "SETTING_CHANGED\020\006\022#\n\037ADMINISTRATIVE_ACT_" +
+      "VIEW_CHANGED\020\007\022/\n+ADMINISTRATIVE_ACT_EMB" +
+      "EDDING_CHANGE_STARTED\020\010\0220\n,ADMINISTRATIV" +
+      "E_ACT_EMBEDDING_CHANGE_RELEASED\020\t\022/\n+ADM" +
+      "INISTRATIVE_ACT_EMBEDDING_CHANGE_ABORTED" +
+      "\020\n\022)\n%ADMINISTRATIVE_ACT_EMBEDDING_SWITC" +
+      "HED\020\0132\270\001\n\014AuditService\022O\n\tGetRecall\022\035.mu" +
+      "niment.v1.GetRecallRequest\032\036.muniment.v1" +
+      ".GetRecallResponse\"\003\220\002\001\022W\n\013ExportAudit\022\037" +
+      ".muniment.v1.ExportAuditRequest\032 .munime" +
+      "nt.v1.ExportAuditResponse\"\003\220\002\0010\001Bj\n\017dev." +
+      "muniment.v1B\nAuditProtoP\001\242\002\003MXX\252\002\013Munime" +
+      "nt.V1\312\002\013Muniment\\V1\342\002\027Muniment\\V1\\GPBMet" +
+      "adata\352\002\014Muniment::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -509,13 +512,13 @@ public final class AuditProto {
     internal_static_muniment_v1_RecalledMemory_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_muniment_v1_RecalledMemory_descriptor,
-        new java.lang.String[] { "MemoryId", "Revision", "Rank", "Score", "Packed", "LegScores", "Factors", });
+        new java.lang.String[] { "MemoryId", "Revision", "Rank", "Score", "Packed", "LegScores", "Factors", "Evidence", });
     internal_static_muniment_v1_MemoriesRecalled_descriptor =
       getDescriptor().getMessageTypes().get(6);
     internal_static_muniment_v1_MemoriesRecalled_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_muniment_v1_MemoriesRecalled_descriptor,
-        new java.lang.String[] { "RecallId", "Memories", "LeftOut", "Degraded", "SealBrokenMemoryIds", "NoRelevantMemory", "Limit", "MinScore", "TokenBudget", "PackedTokens", "Tokenizer", "EmbeddingModel", "NearMisses", "Fusion", "AsOfTime", "QueryDigest", });
+        new java.lang.String[] { "RecallId", "Memories", "LeftOut", "Degraded", "SealBrokenMemoryIds", "NoRelevantMemory", "Limit", "MinScore", "TokenBudget", "PackedTokens", "Tokenizer", "EmbeddingModel", "NearMisses", "Fusion", "AsOfTime", "LeftOutIncomplete", "QueryDigest", "ScoreBasis", });
     internal_static_muniment_v1_MemoriesUsed_descriptor =
       getDescriptor().getMessageTypes().get(7);
     internal_static_muniment_v1_MemoriesUsed_fieldAccessorTable = new

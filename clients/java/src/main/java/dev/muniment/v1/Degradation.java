@@ -80,7 +80,8 @@ private static final long serialVersionUID = 0L;
   private int leg_ = 0;
   /**
    * <pre>
-   * The leg concerned when `stage` is RECALL_STAGE_LEG, otherwise not set.
+   * The leg concerned: which one with RECALL_STAGE_LEG, RETRIEVAL_LEG_VECTOR with RECALL_STAGE_QUERY_EMBEDDING
+   * and RECALL_STAGE_CONSISTENCY, otherwise not set.
    * </pre>
    *
    * <code>.muniment.v1.RetrievalLeg leg = 2 [json_name = "leg"];</code>
@@ -91,7 +92,8 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * The leg concerned when `stage` is RECALL_STAGE_LEG, otherwise not set.
+   * The leg concerned: which one with RECALL_STAGE_LEG, RETRIEVAL_LEG_VECTOR with RECALL_STAGE_QUERY_EMBEDDING
+   * and RECALL_STAGE_CONSISTENCY, otherwise not set.
    * </pre>
    *
    * <code>.muniment.v1.RetrievalLeg leg = 2 [json_name = "leg"];</code>
@@ -581,7 +583,8 @@ private static final long serialVersionUID = 0L;
     private int leg_ = 0;
     /**
      * <pre>
-     * The leg concerned when `stage` is RECALL_STAGE_LEG, otherwise not set.
+     * The leg concerned: which one with RECALL_STAGE_LEG, RETRIEVAL_LEG_VECTOR with RECALL_STAGE_QUERY_EMBEDDING
+     * and RECALL_STAGE_CONSISTENCY, otherwise not set.
      * </pre>
      *
      * <code>.muniment.v1.RetrievalLeg leg = 2 [json_name = "leg"];</code>
@@ -592,7 +595,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leg concerned when `stage` is RECALL_STAGE_LEG, otherwise not set.
+     * The leg concerned: which one with RECALL_STAGE_LEG, RETRIEVAL_LEG_VECTOR with RECALL_STAGE_QUERY_EMBEDDING
+     * and RECALL_STAGE_CONSISTENCY, otherwise not set.
      * </pre>
      *
      * <code>.muniment.v1.RetrievalLeg leg = 2 [json_name = "leg"];</code>
@@ -607,7 +611,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leg concerned when `stage` is RECALL_STAGE_LEG, otherwise not set.
+     * The leg concerned: which one with RECALL_STAGE_LEG, RETRIEVAL_LEG_VECTOR with RECALL_STAGE_QUERY_EMBEDDING
+     * and RECALL_STAGE_CONSISTENCY, otherwise not set.
      * </pre>
      *
      * <code>.muniment.v1.RetrievalLeg leg = 2 [json_name = "leg"];</code>
@@ -620,7 +625,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leg concerned when `stage` is RECALL_STAGE_LEG, otherwise not set.
+     * The leg concerned: which one with RECALL_STAGE_LEG, RETRIEVAL_LEG_VECTOR with RECALL_STAGE_QUERY_EMBEDDING
+     * and RECALL_STAGE_CONSISTENCY, otherwise not set.
      * </pre>
      *
      * <code>.muniment.v1.RetrievalLeg leg = 2 [json_name = "leg"];</code>
@@ -636,7 +642,8 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The leg concerned when `stage` is RECALL_STAGE_LEG, otherwise not set.
+     * The leg concerned: which one with RECALL_STAGE_LEG, RETRIEVAL_LEG_VECTOR with RECALL_STAGE_QUERY_EMBEDDING
+     * and RECALL_STAGE_CONSISTENCY, otherwise not set.
      * </pre>
      *
      * <code>.muniment.v1.RetrievalLeg leg = 2 [json_name = "leg"];</code>

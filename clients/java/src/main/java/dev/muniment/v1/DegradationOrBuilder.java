@@ -31,7 +31,8 @@ public interface DegradationOrBuilder extends
 
   /**
    * <pre>
-   * The leg concerned when `stage` is RECALL_STAGE_LEG, otherwise not set.
+   * The leg concerned: which one with RECALL_STAGE_LEG, RETRIEVAL_LEG_VECTOR with RECALL_STAGE_QUERY_EMBEDDING
+   * and RECALL_STAGE_CONSISTENCY, otherwise not set.
    * </pre>
    *
    * <code>.muniment.v1.RetrievalLeg leg = 2 [json_name = "leg"];</code>
@@ -40,7 +41,8 @@ public interface DegradationOrBuilder extends
   int getLegValue();
   /**
    * <pre>
-   * The leg concerned when `stage` is RECALL_STAGE_LEG, otherwise not set.
+   * The leg concerned: which one with RECALL_STAGE_LEG, RETRIEVAL_LEG_VECTOR with RECALL_STAGE_QUERY_EMBEDDING
+   * and RECALL_STAGE_CONSISTENCY, otherwise not set.
    * </pre>
    *
    * <code>.muniment.v1.RetrievalLeg leg = 2 [json_name = "leg"];</code>

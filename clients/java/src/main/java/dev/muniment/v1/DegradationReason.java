@@ -33,7 +33,8 @@ public enum DegradationReason
   DEGRADATION_REASON_DEADLINE(1),
   /**
    * <pre>
-   * The embedding model could not be reached or failed.
+   * The embedding model could not be reached, failed, or is left alone for some seconds because it did not
+   * answer the last queries in time.
    * </pre>
    *
    * <code>DEGRADATION_REASON_EMBEDDER_UNAVAILABLE = 2;</code>
@@ -94,7 +95,8 @@ public enum DegradationReason
   public static final int DEGRADATION_REASON_DEADLINE_VALUE = 1;
   /**
    * <pre>
-   * The embedding model could not be reached or failed.
+   * The embedding model could not be reached, failed, or is left alone for some seconds because it did not
+   * answer the last queries in time.
    * </pre>
    *
    * <code>DEGRADATION_REASON_EMBEDDER_UNAVAILABLE = 2;</code>

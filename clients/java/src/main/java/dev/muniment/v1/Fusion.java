@@ -35,7 +35,7 @@ public enum Fusion
    * <pre>
    * Reciprocal rank fusion of the legs' ranks with k = 60 (Cormack, Clarke and Buettcher 2009), divided
    * by its greatest possible value. A score says where a memory stands, not how relevant it is, so the
-   * server's threshold does not apply.
+   * server's threshold does not apply. A `min_score` of the request does, against these scores.
    * </pre>
    *
    * <code>FUSION_RRF = 2;</code>
@@ -73,7 +73,7 @@ public enum Fusion
    * <pre>
    * Reciprocal rank fusion of the legs' ranks with k = 60 (Cormack, Clarke and Buettcher 2009), divided
    * by its greatest possible value. A score says where a memory stands, not how relevant it is, so the
-   * server's threshold does not apply.
+   * server's threshold does not apply. A `min_score` of the request does, against these scores.
    * </pre>
    *
    * <code>FUSION_RRF = 2;</code>

@@ -7,7 +7,7 @@ package dev.muniment.v1;
 
 /**
  * <pre>
- * How many memories were left out, for one reason.
+ * How many memories were left out, for one reason. See `RecallResponse.left_out_incomplete`.
  * </pre>
  *
  * Protobuf type {@code muniment.v1.LeftOut}
@@ -259,7 +259,7 @@ private static final long serialVersionUID = 0L;
   }
   /**
    * <pre>
-   * How many memories were left out, for one reason.
+   * How many memories were left out, for one reason. See `RecallResponse.left_out_incomplete`.
    * </pre>
    *
    * Protobuf type {@code muniment.v1.LeftOut}

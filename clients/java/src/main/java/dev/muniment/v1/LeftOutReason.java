@@ -25,7 +25,7 @@ public enum LeftOutReason
   LEFT_OUT_REASON_UNSPECIFIED(0),
   /**
    * <pre>
-   * Scored below the minimum score.
+   * Below the minimum score: its score is, or its `evidence`.
    * </pre>
    *
    * <code>LEFT_OUT_REASON_BELOW_MIN_SCORE = 1;</code>
@@ -130,6 +130,15 @@ public enum LeftOutReason
    * <code>LEFT_OUT_REASON_CONSENT = 13;</code>
    */
   LEFT_OUT_REASON_CONSENT(13),
+  /**
+   * <pre>
+   * No threshold was in force, and no leg found anything in it: its score is 0, and it has no vector that
+   * the query could be compared with. Where a threshold was, such memories are below it.
+   * </pre>
+   *
+   * <code>LEFT_OUT_REASON_NO_MATCH = 14;</code>
+   */
+  LEFT_OUT_REASON_NO_MATCH(14),
   UNRECOGNIZED(-1),
   ;
 
@@ -152,7 +161,7 @@ public enum LeftOutReason
   public static final int LEFT_OUT_REASON_UNSPECIFIED_VALUE = 0;
   /**
    * <pre>
-   * Scored below the minimum score.
+   * Below the minimum score: its score is, or its `evidence`.
    * </pre>
    *
    * <code>LEFT_OUT_REASON_BELOW_MIN_SCORE = 1;</code>
@@ -257,6 +266,15 @@ public enum LeftOutReason
    * <code>LEFT_OUT_REASON_CONSENT = 13;</code>
    */
   public static final int LEFT_OUT_REASON_CONSENT_VALUE = 13;
+  /**
+   * <pre>
+   * No threshold was in force, and no leg found anything in it: its score is 0, and it has no vector that
+   * the query could be compared with. Where a threshold was, such memories are below it.
+   * </pre>
+   *
+   * <code>LEFT_OUT_REASON_NO_MATCH = 14;</code>
+   */
+  public static final int LEFT_OUT_REASON_NO_MATCH_VALUE = 14;
 
 
   public final int getNumber() {
@@ -297,6 +315,7 @@ public enum LeftOutReason
       case 11: return LEFT_OUT_REASON_FILTERED;
       case 12: return LEFT_OUT_REASON_TAIL;
       case 13: return LEFT_OUT_REASON_CONSENT;
+      case 14: return LEFT_OUT_REASON_NO_MATCH;
       default: return null;
     }
   }

@@ -108,7 +108,7 @@ private static final long serialVersionUID = 0L;
   private double contribution_ = 0D;
   /**
    * <pre>
-   * The part of `RankedMemory.score` that comes from this leg.
+   * The part of `RankedMemory.score` that comes from this leg: `value` times `weight`.
    * </pre>
    *
    * <code>double contribution = 4 [json_name = "contribution"];</code>
@@ -117,6 +117,42 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public double getContribution() {
     return contribution_;
+  }
+
+  public static final int VALUE_FIELD_NUMBER = 5;
+  private double value_ = 0D;
+  /**
+   * <pre>
+   * What the leg's measure counts as: for VECTOR the relevance, which is the cosine between the bounds of
+   * `ScoreBasis`, from 0 to 1; for LEXICAL the share of the best BM25 score that the query could have; for
+   * SLOT the share of the words of the slot's name, and three quarters more for a pinned memory; for the
+   * other legs `raw_score`. With FUSION_RRF for every leg 61 / (60 + rank), and 0 without a rank.
+   * </pre>
+   *
+   * <code>double value = 5 [json_name = "value"];</code>
+   * @return The value.
+   */
+  @java.lang.Override
+  public double getValue() {
+    return value_;
+  }
+
+  public static final int WEIGHT_FIELD_NUMBER = 6;
+  private double weight_ = 0D;
+  /**
+   * <pre>
+   * What `value` is multiplied with. For VECTOR and LEXICAL the leg's share of the memory's own measure
+   * (`ScoreBasis`; all of it for LEXICAL where the memory has no vector) times what own measures count: 1,
+   * or less for a TURN, whose surroundings count as well. With FUSION_RRF 1 / the number of legs.
+   * 0 in receipts from before this was recorded, which then have no `value` either.
+   * </pre>
+   *
+   * <code>double weight = 6 [json_name = "weight"];</code>
+   * @return The weight.
+   */
+  @java.lang.Override
+  public double getWeight() {
+    return weight_;
   }
 
   private byte memoizedIsInitialized = -1;
@@ -145,6 +181,12 @@ private static final long serialVersionUID = 0L;
     if (java.lang.Double.doubleToRawLongBits(contribution_) != 0) {
       output.writeDouble(4, contribution_);
     }
+    if (java.lang.Double.doubleToRawLongBits(value_) != 0) {
+      output.writeDouble(5, value_);
+    }
+    if (java.lang.Double.doubleToRawLongBits(weight_) != 0) {
+      output.writeDouble(6, weight_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -170,6 +212,14 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeDoubleSize(4, contribution_);
     }
+    if (java.lang.Double.doubleToRawLongBits(value_) != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeDoubleSize(5, value_);
+    }
+    if (java.lang.Double.doubleToRawLongBits(weight_) != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeDoubleSize(6, weight_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -194,6 +244,12 @@ private static final long serialVersionUID = 0L;
     if (java.lang.Double.doubleToLongBits(getContribution())
         != java.lang.Double.doubleToLongBits(
             other.getContribution())) return false;
+    if (java.lang.Double.doubleToLongBits(getValue())
+        != java.lang.Double.doubleToLongBits(
+            other.getValue())) return false;
+    if (java.lang.Double.doubleToLongBits(getWeight())
+        != java.lang.Double.doubleToLongBits(
+            other.getWeight())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -215,6 +271,12 @@ private static final long serialVersionUID = 0L;
     hash = (37 * hash) + CONTRIBUTION_FIELD_NUMBER;
     hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
         java.lang.Double.doubleToLongBits(getContribution()));
+    hash = (37 * hash) + VALUE_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        java.lang.Double.doubleToLongBits(getValue()));
+    hash = (37 * hash) + WEIGHT_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        java.lang.Double.doubleToLongBits(getWeight()));
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -354,6 +416,8 @@ private static final long serialVersionUID = 0L;
       rank_ = 0;
       rawScore_ = 0D;
       contribution_ = 0D;
+      value_ = 0D;
+      weight_ = 0D;
       return this;
     }
 
@@ -399,6 +463,12 @@ private static final long serialVersionUID = 0L;
       if (((from_bitField0_ & 0x00000008) != 0)) {
         result.contribution_ = contribution_;
       }
+      if (((from_bitField0_ & 0x00000010) != 0)) {
+        result.value_ = value_;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.weight_ = weight_;
+      }
     }
 
     @java.lang.Override
@@ -424,6 +494,12 @@ private static final long serialVersionUID = 0L;
       }
       if (java.lang.Double.doubleToRawLongBits(other.getContribution()) != 0) {
         setContribution(other.getContribution());
+      }
+      if (java.lang.Double.doubleToRawLongBits(other.getValue()) != 0) {
+        setValue(other.getValue());
+      }
+      if (java.lang.Double.doubleToRawLongBits(other.getWeight()) != 0) {
+        setWeight(other.getWeight());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -471,6 +547,16 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00000008;
               break;
             } // case 33
+            case 41: {
+              value_ = input.readDouble();
+              bitField0_ |= 0x00000010;
+              break;
+            } // case 41
+            case 49: {
+              weight_ = input.readDouble();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 49
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -650,7 +736,7 @@ private static final long serialVersionUID = 0L;
     private double contribution_ ;
     /**
      * <pre>
-     * The part of `RankedMemory.score` that comes from this leg.
+     * The part of `RankedMemory.score` that comes from this leg: `value` times `weight`.
      * </pre>
      *
      * <code>double contribution = 4 [json_name = "contribution"];</code>
@@ -662,7 +748,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The part of `RankedMemory.score` that comes from this leg.
+     * The part of `RankedMemory.score` that comes from this leg: `value` times `weight`.
      * </pre>
      *
      * <code>double contribution = 4 [json_name = "contribution"];</code>
@@ -678,7 +764,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The part of `RankedMemory.score` that comes from this leg.
+     * The part of `RankedMemory.score` that comes from this leg: `value` times `weight`.
      * </pre>
      *
      * <code>double contribution = 4 [json_name = "contribution"];</code>
@@ -687,6 +773,112 @@ private static final long serialVersionUID = 0L;
     public Builder clearContribution() {
       bitField0_ = (bitField0_ & ~0x00000008);
       contribution_ = 0D;
+      onChanged();
+      return this;
+    }
+
+    private double value_ ;
+    /**
+     * <pre>
+     * What the leg's measure counts as: for VECTOR the relevance, which is the cosine between the bounds of
+     * `ScoreBasis`, from 0 to 1; for LEXICAL the share of the best BM25 score that the query could have; for
+     * SLOT the share of the words of the slot's name, and three quarters more for a pinned memory; for the
+     * other legs `raw_score`. With FUSION_RRF for every leg 61 / (60 + rank), and 0 without a rank.
+     * </pre>
+     *
+     * <code>double value = 5 [json_name = "value"];</code>
+     * @return The value.
+     */
+    @java.lang.Override
+    public double getValue() {
+      return value_;
+    }
+    /**
+     * <pre>
+     * What the leg's measure counts as: for VECTOR the relevance, which is the cosine between the bounds of
+     * `ScoreBasis`, from 0 to 1; for LEXICAL the share of the best BM25 score that the query could have; for
+     * SLOT the share of the words of the slot's name, and three quarters more for a pinned memory; for the
+     * other legs `raw_score`. With FUSION_RRF for every leg 61 / (60 + rank), and 0 without a rank.
+     * </pre>
+     *
+     * <code>double value = 5 [json_name = "value"];</code>
+     * @param value The value to set.
+     * @return This builder for chaining.
+     */
+    public Builder setValue(double value) {
+
+      value_ = value;
+      bitField0_ |= 0x00000010;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the leg's measure counts as: for VECTOR the relevance, which is the cosine between the bounds of
+     * `ScoreBasis`, from 0 to 1; for LEXICAL the share of the best BM25 score that the query could have; for
+     * SLOT the share of the words of the slot's name, and three quarters more for a pinned memory; for the
+     * other legs `raw_score`. With FUSION_RRF for every leg 61 / (60 + rank), and 0 without a rank.
+     * </pre>
+     *
+     * <code>double value = 5 [json_name = "value"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearValue() {
+      bitField0_ = (bitField0_ & ~0x00000010);
+      value_ = 0D;
+      onChanged();
+      return this;
+    }
+
+    private double weight_ ;
+    /**
+     * <pre>
+     * What `value` is multiplied with. For VECTOR and LEXICAL the leg's share of the memory's own measure
+     * (`ScoreBasis`; all of it for LEXICAL where the memory has no vector) times what own measures count: 1,
+     * or less for a TURN, whose surroundings count as well. With FUSION_RRF 1 / the number of legs.
+     * 0 in receipts from before this was recorded, which then have no `value` either.
+     * </pre>
+     *
+     * <code>double weight = 6 [json_name = "weight"];</code>
+     * @return The weight.
+     */
+    @java.lang.Override
+    public double getWeight() {
+      return weight_;
+    }
+    /**
+     * <pre>
+     * What `value` is multiplied with. For VECTOR and LEXICAL the leg's share of the memory's own measure
+     * (`ScoreBasis`; all of it for LEXICAL where the memory has no vector) times what own measures count: 1,
+     * or less for a TURN, whose surroundings count as well. With FUSION_RRF 1 / the number of legs.
+     * 0 in receipts from before this was recorded, which then have no `value` either.
+     * </pre>
+     *
+     * <code>double weight = 6 [json_name = "weight"];</code>
+     * @param value The weight to set.
+     * @return This builder for chaining.
+     */
+    public Builder setWeight(double value) {
+
+      weight_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What `value` is multiplied with. For VECTOR and LEXICAL the leg's share of the memory's own measure
+     * (`ScoreBasis`; all of it for LEXICAL where the memory has no vector) times what own measures count: 1,
+     * or less for a TURN, whose surroundings count as well. With FUSION_RRF 1 / the number of legs.
+     * 0 in receipts from before this was recorded, which then have no `value` either.
+     * </pre>
+     *
+     * <code>double weight = 6 [json_name = "weight"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearWeight() {
+      bitField0_ = (bitField0_ & ~0x00000020);
+      weight_ = 0D;
       onChanged();
       return this;
     }

@@ -51,11 +51,37 @@ public interface LegScoreOrBuilder extends
 
   /**
    * <pre>
-   * The part of `RankedMemory.score` that comes from this leg.
+   * The part of `RankedMemory.score` that comes from this leg: `value` times `weight`.
    * </pre>
    *
    * <code>double contribution = 4 [json_name = "contribution"];</code>
    * @return The contribution.
    */
   double getContribution();
+
+  /**
+   * <pre>
+   * What the leg's measure counts as: for VECTOR the relevance, which is the cosine between the bounds of
+   * `ScoreBasis`, from 0 to 1; for LEXICAL the share of the best BM25 score that the query could have; for
+   * SLOT the share of the words of the slot's name, and three quarters more for a pinned memory; for the
+   * other legs `raw_score`. With FUSION_RRF for every leg 61 / (60 + rank), and 0 without a rank.
+   * </pre>
+   *
+   * <code>double value = 5 [json_name = "value"];</code>
+   * @return The value.
+   */
+  double getValue();
+
+  /**
+   * <pre>
+   * What `value` is multiplied with. For VECTOR and LEXICAL the leg's share of the memory's own measure
+   * (`ScoreBasis`; all of it for LEXICAL where the memory has no vector) times what own measures count: 1,
+   * or less for a TURN, whose surroundings count as well. With FUSION_RRF 1 / the number of legs.
+   * 0 in receipts from before this was recorded, which then have no `value` either.
+   * </pre>
+   *
+   * <code>double weight = 6 [json_name = "weight"];</code>
+   * @return The weight.
+   */
+  double getWeight();
 }

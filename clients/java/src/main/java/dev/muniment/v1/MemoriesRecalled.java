@@ -376,7 +376,7 @@ private static final long serialVersionUID = 0L;
   private double minScore_ = 0D;
   /**
    * <pre>
-   * The minimum score in force.
+   * The minimum score in force; 0 for none.
    * </pre>
    *
    * <code>double min_score = 11 [json_name = "minScore"];</code>
@@ -636,6 +636,21 @@ private static final long serialVersionUID = 0L;
     return asOfTime_ == null ? com.google.protobuf.Timestamp.getDefaultInstance() : asOfTime_;
   }
 
+  public static final int LEFT_OUT_INCOMPLETE_FIELD_NUMBER = 19;
+  private boolean leftOutIncomplete_ = false;
+  /**
+   * <pre>
+   * Whether `left_out` counts a part of the scope only.
+   * </pre>
+   *
+   * <code>bool left_out_incomplete = 19 [json_name = "leftOutIncomplete"];</code>
+   * @return The leftOutIncomplete.
+   */
+  @java.lang.Override
+  public boolean getLeftOutIncomplete() {
+    return leftOutIncomplete_;
+  }
+
   public static final int QUERY_DIGEST_FIELD_NUMBER = 20;
   private com.google.protobuf.ByteString queryDigest_ = com.google.protobuf.ByteString.EMPTY;
   /**
@@ -650,6 +665,47 @@ private static final long serialVersionUID = 0L;
   @java.lang.Override
   public com.google.protobuf.ByteString getQueryDigest() {
     return queryDigest_;
+  }
+
+  public static final int SCORE_BASIS_FIELD_NUMBER = 21;
+  private dev.muniment.v1.ScoreBasis scoreBasis_;
+  /**
+   * <pre>
+   * What the scores were made of beside the legs and the factors. Not set in receipts from before it was
+   * recorded.
+   * </pre>
+   *
+   * <code>.muniment.v1.ScoreBasis score_basis = 21 [json_name = "scoreBasis"];</code>
+   * @return Whether the scoreBasis field is set.
+   */
+  @java.lang.Override
+  public boolean hasScoreBasis() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * What the scores were made of beside the legs and the factors. Not set in receipts from before it was
+   * recorded.
+   * </pre>
+   *
+   * <code>.muniment.v1.ScoreBasis score_basis = 21 [json_name = "scoreBasis"];</code>
+   * @return The scoreBasis.
+   */
+  @java.lang.Override
+  public dev.muniment.v1.ScoreBasis getScoreBasis() {
+    return scoreBasis_ == null ? dev.muniment.v1.ScoreBasis.getDefaultInstance() : scoreBasis_;
+  }
+  /**
+   * <pre>
+   * What the scores were made of beside the legs and the factors. Not set in receipts from before it was
+   * recorded.
+   * </pre>
+   *
+   * <code>.muniment.v1.ScoreBasis score_basis = 21 [json_name = "scoreBasis"];</code>
+   */
+  @java.lang.Override
+  public dev.muniment.v1.ScoreBasisOrBuilder getScoreBasisOrBuilder() {
+    return scoreBasis_ == null ? dev.muniment.v1.ScoreBasis.getDefaultInstance() : scoreBasis_;
   }
 
   private byte memoizedIsInitialized = -1;
@@ -711,8 +767,14 @@ private static final long serialVersionUID = 0L;
     if (((bitField0_ & 0x00000001) != 0)) {
       output.writeMessage(18, getAsOfTime());
     }
+    if (leftOutIncomplete_ != false) {
+      output.writeBool(19, leftOutIncomplete_);
+    }
     if (!queryDigest_.isEmpty()) {
       output.writeBytes(20, queryDigest_);
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      output.writeMessage(21, getScoreBasis());
     }
     getUnknownFields().writeTo(output);
   }
@@ -784,9 +846,17 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(18, getAsOfTime());
     }
+    if (leftOutIncomplete_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(19, leftOutIncomplete_);
+    }
     if (!queryDigest_.isEmpty()) {
       size += com.google.protobuf.CodedOutputStream
         .computeBytesSize(20, queryDigest_);
+    }
+    if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(21, getScoreBasis());
     }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
@@ -836,8 +906,15 @@ private static final long serialVersionUID = 0L;
       if (!getAsOfTime()
           .equals(other.getAsOfTime())) return false;
     }
+    if (getLeftOutIncomplete()
+        != other.getLeftOutIncomplete()) return false;
     if (!getQueryDigest()
         .equals(other.getQueryDigest())) return false;
+    if (hasScoreBasis() != other.hasScoreBasis()) return false;
+    if (hasScoreBasis()) {
+      if (!getScoreBasis()
+          .equals(other.getScoreBasis())) return false;
+    }
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -893,8 +970,15 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + AS_OF_TIME_FIELD_NUMBER;
       hash = (53 * hash) + getAsOfTime().hashCode();
     }
+    hash = (37 * hash) + LEFT_OUT_INCOMPLETE_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getLeftOutIncomplete());
     hash = (37 * hash) + QUERY_DIGEST_FIELD_NUMBER;
     hash = (53 * hash) + getQueryDigest().hashCode();
+    if (hasScoreBasis()) {
+      hash = (37 * hash) + SCORE_BASIS_FIELD_NUMBER;
+      hash = (53 * hash) + getScoreBasis().hashCode();
+    }
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -1034,6 +1118,7 @@ private static final long serialVersionUID = 0L;
         internalGetDegradedFieldBuilder();
         internalGetNearMissesFieldBuilder();
         internalGetAsOfTimeFieldBuilder();
+        internalGetScoreBasisFieldBuilder();
       }
     }
     @java.lang.Override
@@ -1084,7 +1169,13 @@ private static final long serialVersionUID = 0L;
         asOfTimeBuilder_.dispose();
         asOfTimeBuilder_ = null;
       }
+      leftOutIncomplete_ = false;
       queryDigest_ = com.google.protobuf.ByteString.EMPTY;
+      scoreBasis_ = null;
+      if (scoreBasisBuilder_ != null) {
+        scoreBasisBuilder_.dispose();
+        scoreBasisBuilder_ = null;
+      }
       return this;
     }
 
@@ -1197,7 +1288,16 @@ private static final long serialVersionUID = 0L;
         to_bitField0_ |= 0x00000001;
       }
       if (((from_bitField0_ & 0x00008000) != 0)) {
+        result.leftOutIncomplete_ = leftOutIncomplete_;
+      }
+      if (((from_bitField0_ & 0x00010000) != 0)) {
         result.queryDigest_ = queryDigest_;
+      }
+      if (((from_bitField0_ & 0x00020000) != 0)) {
+        result.scoreBasis_ = scoreBasisBuilder_ == null
+            ? scoreBasis_
+            : scoreBasisBuilder_.build();
+        to_bitField0_ |= 0x00000002;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1364,8 +1464,14 @@ private static final long serialVersionUID = 0L;
       if (other.hasAsOfTime()) {
         mergeAsOfTime(other.getAsOfTime());
       }
+      if (other.getLeftOutIncomplete() != false) {
+        setLeftOutIncomplete(other.getLeftOutIncomplete());
+      }
       if (!other.getQueryDigest().isEmpty()) {
         setQueryDigest(other.getQueryDigest());
+      }
+      if (other.hasScoreBasis()) {
+        mergeScoreBasis(other.getScoreBasis());
       }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
@@ -1503,11 +1609,23 @@ private static final long serialVersionUID = 0L;
               bitField0_ |= 0x00004000;
               break;
             } // case 146
-            case 162: {
-              queryDigest_ = input.readBytes();
+            case 152: {
+              leftOutIncomplete_ = input.readBool();
               bitField0_ |= 0x00008000;
               break;
+            } // case 152
+            case 162: {
+              queryDigest_ = input.readBytes();
+              bitField0_ |= 0x00010000;
+              break;
             } // case 162
+            case 170: {
+              input.readMessage(
+                  internalGetScoreBasisFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00020000;
+              break;
+            } // case 170
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -2791,7 +2909,7 @@ private static final long serialVersionUID = 0L;
     private double minScore_ ;
     /**
      * <pre>
-     * The minimum score in force.
+     * The minimum score in force; 0 for none.
      * </pre>
      *
      * <code>double min_score = 11 [json_name = "minScore"];</code>
@@ -2803,7 +2921,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The minimum score in force.
+     * The minimum score in force; 0 for none.
      * </pre>
      *
      * <code>double min_score = 11 [json_name = "minScore"];</code>
@@ -2819,7 +2937,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The minimum score in force.
+     * The minimum score in force; 0 for none.
      * </pre>
      *
      * <code>double min_score = 11 [json_name = "minScore"];</code>
@@ -3644,6 +3762,50 @@ private static final long serialVersionUID = 0L;
       return asOfTimeBuilder_;
     }
 
+    private boolean leftOutIncomplete_ ;
+    /**
+     * <pre>
+     * Whether `left_out` counts a part of the scope only.
+     * </pre>
+     *
+     * <code>bool left_out_incomplete = 19 [json_name = "leftOutIncomplete"];</code>
+     * @return The leftOutIncomplete.
+     */
+    @java.lang.Override
+    public boolean getLeftOutIncomplete() {
+      return leftOutIncomplete_;
+    }
+    /**
+     * <pre>
+     * Whether `left_out` counts a part of the scope only.
+     * </pre>
+     *
+     * <code>bool left_out_incomplete = 19 [json_name = "leftOutIncomplete"];</code>
+     * @param value The leftOutIncomplete to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLeftOutIncomplete(boolean value) {
+
+      leftOutIncomplete_ = value;
+      bitField0_ |= 0x00008000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether `left_out` counts a part of the scope only.
+     * </pre>
+     *
+     * <code>bool left_out_incomplete = 19 [json_name = "leftOutIncomplete"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearLeftOutIncomplete() {
+      bitField0_ = (bitField0_ & ~0x00008000);
+      leftOutIncomplete_ = false;
+      onChanged();
+      return this;
+    }
+
     private com.google.protobuf.ByteString queryDigest_ = com.google.protobuf.ByteString.EMPTY;
     /**
      * <pre>
@@ -3671,7 +3833,7 @@ private static final long serialVersionUID = 0L;
     public Builder setQueryDigest(com.google.protobuf.ByteString value) {
       if (value == null) { throw new NullPointerException(); }
       queryDigest_ = value;
-      bitField0_ |= 0x00008000;
+      bitField0_ |= 0x00010000;
       onChanged();
       return this;
     }
@@ -3685,10 +3847,176 @@ private static final long serialVersionUID = 0L;
      * @return This builder for chaining.
      */
     public Builder clearQueryDigest() {
-      bitField0_ = (bitField0_ & ~0x00008000);
+      bitField0_ = (bitField0_ & ~0x00010000);
       queryDigest_ = getDefaultInstance().getQueryDigest();
       onChanged();
       return this;
+    }
+
+    private dev.muniment.v1.ScoreBasis scoreBasis_;
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.muniment.v1.ScoreBasis, dev.muniment.v1.ScoreBasis.Builder, dev.muniment.v1.ScoreBasisOrBuilder> scoreBasisBuilder_;
+    /**
+     * <pre>
+     * What the scores were made of beside the legs and the factors. Not set in receipts from before it was
+     * recorded.
+     * </pre>
+     *
+     * <code>.muniment.v1.ScoreBasis score_basis = 21 [json_name = "scoreBasis"];</code>
+     * @return Whether the scoreBasis field is set.
+     */
+    public boolean hasScoreBasis() {
+      return ((bitField0_ & 0x00020000) != 0);
+    }
+    /**
+     * <pre>
+     * What the scores were made of beside the legs and the factors. Not set in receipts from before it was
+     * recorded.
+     * </pre>
+     *
+     * <code>.muniment.v1.ScoreBasis score_basis = 21 [json_name = "scoreBasis"];</code>
+     * @return The scoreBasis.
+     */
+    public dev.muniment.v1.ScoreBasis getScoreBasis() {
+      if (scoreBasisBuilder_ == null) {
+        return scoreBasis_ == null ? dev.muniment.v1.ScoreBasis.getDefaultInstance() : scoreBasis_;
+      } else {
+        return scoreBasisBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * What the scores were made of beside the legs and the factors. Not set in receipts from before it was
+     * recorded.
+     * </pre>
+     *
+     * <code>.muniment.v1.ScoreBasis score_basis = 21 [json_name = "scoreBasis"];</code>
+     */
+    public Builder setScoreBasis(dev.muniment.v1.ScoreBasis value) {
+      if (scoreBasisBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        scoreBasis_ = value;
+      } else {
+        scoreBasisBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the scores were made of beside the legs and the factors. Not set in receipts from before it was
+     * recorded.
+     * </pre>
+     *
+     * <code>.muniment.v1.ScoreBasis score_basis = 21 [json_name = "scoreBasis"];</code>
+     */
+    public Builder setScoreBasis(
+        dev.muniment.v1.ScoreBasis.Builder builderForValue) {
+      if (scoreBasisBuilder_ == null) {
+        scoreBasis_ = builderForValue.build();
+      } else {
+        scoreBasisBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the scores were made of beside the legs and the factors. Not set in receipts from before it was
+     * recorded.
+     * </pre>
+     *
+     * <code>.muniment.v1.ScoreBasis score_basis = 21 [json_name = "scoreBasis"];</code>
+     */
+    public Builder mergeScoreBasis(dev.muniment.v1.ScoreBasis value) {
+      if (scoreBasisBuilder_ == null) {
+        if (((bitField0_ & 0x00020000) != 0) &&
+          scoreBasis_ != null &&
+          scoreBasis_ != dev.muniment.v1.ScoreBasis.getDefaultInstance()) {
+          getScoreBasisBuilder().mergeFrom(value);
+        } else {
+          scoreBasis_ = value;
+        }
+      } else {
+        scoreBasisBuilder_.mergeFrom(value);
+      }
+      if (scoreBasis_ != null) {
+        bitField0_ |= 0x00020000;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What the scores were made of beside the legs and the factors. Not set in receipts from before it was
+     * recorded.
+     * </pre>
+     *
+     * <code>.muniment.v1.ScoreBasis score_basis = 21 [json_name = "scoreBasis"];</code>
+     */
+    public Builder clearScoreBasis() {
+      bitField0_ = (bitField0_ & ~0x00020000);
+      scoreBasis_ = null;
+      if (scoreBasisBuilder_ != null) {
+        scoreBasisBuilder_.dispose();
+        scoreBasisBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the scores were made of beside the legs and the factors. Not set in receipts from before it was
+     * recorded.
+     * </pre>
+     *
+     * <code>.muniment.v1.ScoreBasis score_basis = 21 [json_name = "scoreBasis"];</code>
+     */
+    public dev.muniment.v1.ScoreBasis.Builder getScoreBasisBuilder() {
+      bitField0_ |= 0x00020000;
+      onChanged();
+      return internalGetScoreBasisFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * What the scores were made of beside the legs and the factors. Not set in receipts from before it was
+     * recorded.
+     * </pre>
+     *
+     * <code>.muniment.v1.ScoreBasis score_basis = 21 [json_name = "scoreBasis"];</code>
+     */
+    public dev.muniment.v1.ScoreBasisOrBuilder getScoreBasisOrBuilder() {
+      if (scoreBasisBuilder_ != null) {
+        return scoreBasisBuilder_.getMessageOrBuilder();
+      } else {
+        return scoreBasis_ == null ?
+            dev.muniment.v1.ScoreBasis.getDefaultInstance() : scoreBasis_;
+      }
+    }
+    /**
+     * <pre>
+     * What the scores were made of beside the legs and the factors. Not set in receipts from before it was
+     * recorded.
+     * </pre>
+     *
+     * <code>.muniment.v1.ScoreBasis score_basis = 21 [json_name = "scoreBasis"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.muniment.v1.ScoreBasis, dev.muniment.v1.ScoreBasis.Builder, dev.muniment.v1.ScoreBasisOrBuilder> 
+        internalGetScoreBasisFieldBuilder() {
+      if (scoreBasisBuilder_ == null) {
+        scoreBasisBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.muniment.v1.ScoreBasis, dev.muniment.v1.ScoreBasis.Builder, dev.muniment.v1.ScoreBasisOrBuilder>(
+                getScoreBasis(),
+                getParentForChildren(),
+                isClean());
+        scoreBasis_ = null;
+      }
+      return scoreBasisBuilder_;
     }
 
     // @@protoc_insertion_point(builder_scope:muniment.v1.MemoriesRecalled)

@@ -225,7 +225,7 @@ public interface MemoriesRecalledOrBuilder extends
 
   /**
    * <pre>
-   * The minimum score in force.
+   * The minimum score in force; 0 for none.
    * </pre>
    *
    * <code>double min_score = 11 [json_name = "minScore"];</code>
@@ -385,6 +385,16 @@ public interface MemoriesRecalledOrBuilder extends
 
   /**
    * <pre>
+   * Whether `left_out` counts a part of the scope only.
+   * </pre>
+   *
+   * <code>bool left_out_incomplete = 19 [json_name = "leftOutIncomplete"];</code>
+   * @return The leftOutIncomplete.
+   */
+  boolean getLeftOutIncomplete();
+
+  /**
+   * <pre>
    * A keyed digest of the query, which tells equal queries of one scope from different ones. The key
    * is destroyed with the scope, so that the digest says nothing afterwards.
    * </pre>
@@ -393,4 +403,34 @@ public interface MemoriesRecalledOrBuilder extends
    * @return The queryDigest.
    */
   com.google.protobuf.ByteString getQueryDigest();
+
+  /**
+   * <pre>
+   * What the scores were made of beside the legs and the factors. Not set in receipts from before it was
+   * recorded.
+   * </pre>
+   *
+   * <code>.muniment.v1.ScoreBasis score_basis = 21 [json_name = "scoreBasis"];</code>
+   * @return Whether the scoreBasis field is set.
+   */
+  boolean hasScoreBasis();
+  /**
+   * <pre>
+   * What the scores were made of beside the legs and the factors. Not set in receipts from before it was
+   * recorded.
+   * </pre>
+   *
+   * <code>.muniment.v1.ScoreBasis score_basis = 21 [json_name = "scoreBasis"];</code>
+   * @return The scoreBasis.
+   */
+  dev.muniment.v1.ScoreBasis getScoreBasis();
+  /**
+   * <pre>
+   * What the scores were made of beside the legs and the factors. Not set in receipts from before it was
+   * recorded.
+   * </pre>
+   *
+   * <code>.muniment.v1.ScoreBasis score_basis = 21 [json_name = "scoreBasis"];</code>
+   */
+  dev.muniment.v1.ScoreBasisOrBuilder getScoreBasisOrBuilder();
 }

@@ -159,7 +159,7 @@ public final class MemoryServiceProto {
       "gle.protobuf.TimestampR\rreferenceTime\022\033\n" +
       "\ttime_zone\0304 \001(\tR\010timeZone\022+\n\006fusion\030< \001" +
       "(\0162\023.muniment.v1.FusionR\006fusionB\010\n\006_limi" +
-      "tB\014\n\n_min_scoreB\017\n\r_token_budget\"\232\005\n\016Rec" +
+      "tB\014\n\n_min_scoreB\017\n\r_token_budget\"\204\006\n\016Rec" +
       "allResponse\0225\n\010memories\030\001 \003(\0132\031.muniment" +
       ".v1.RankedMemoryR\010memories\022\033\n\trecall_id\030" +
       "\002 \001(\tR\010recallId\022A\n\016packed_context\030\003 \001(\0132" +
@@ -172,118 +172,121 @@ public final class MemoryServiceProto {
       "yIds\022*\n\021applied_min_score\030\r \001(\001R\017applied" +
       "MinScore\022#\n\rapplied_limit\030\016 \001(\005R\014applied" +
       "Limit\0226\n\013near_misses\030\017 \003(\0132\025.muniment.v1" +
-      ".NearMissR\nnearMisses\022J\n\021consistency_tok" +
-      "en\030\024 \001(\0132\035.muniment.v1.ConsistencyTokenR" +
-      "\020consistencyToken\022\031\n\010trace_id\030\025 \001(\tR\007tra" +
-      "ceId\0227\n\tread_time\030\026 \001(\0132\032.google.protobu" +
-      "f.TimestampR\010readTime\"\216\001\n\020SupersedeReque" +
-      "st\022\033\n\tmemory_id\030\001 \001(\tR\010memoryId\022\022\n\004etag\030" +
-      "\002 \001(\tR\004etag\022*\n\004item\030\003 \001(\0132\026.muniment.v1." +
-      "WriteItemR\004item\022\035\n\nrequest_id\030\n \001(\tR\treq" +
-      "uestId\"\336\004\n\021SupersedeResponse\0223\n\nsupersed" +
-      "ed\030\001 \001(\0132\023.muniment.v1.MemoryR\nsupersede" +
-      "d\022+\n\006memory\030\002 \001(\0132\023.muniment.v1.MemoryR\006" +
-      "memory\0223\n\007outcome\030\003 \001(\0162\031.muniment.v1.Wr" +
-      "iteOutcomeR\007outcome\022J\n\021consistency_token" +
-      "\030\004 \001(\0132\035.muniment.v1.ConsistencyTokenR\020c" +
-      "onsistencyToken\022D\n\017embedding_state\030\005 \001(\016" +
-      "2\033.muniment.v1.EmbeddingStateR\016embedding" +
-      "State\022L\n\022possible_conflicts\030\006 \003(\0132\035.muni" +
-      "ment.v1.PossibleConflictR\021possibleConfli" +
-      "cts\022\022\n\004rule\030\007 \001(\tR\004rule\022 \n\013explanation\030\010" +
-      " \001(\tR\013explanation\022\035\n\nrequest_id\030\n \001(\tR\tr" +
-      "equestId\0224\n\010findings\030\013 \003(\0132\030.muniment.v1" +
-      ".GateFindingR\010findings\022G\n\022importance_fac" +
-      "tors\030\014 \003(\0132\030.muniment.v1.ScoreFactorR\021im" +
-      "portanceFactors\"\333\001\n\014EraseRequest\0222\n\006targ" +
-      "et\030\001 \001(\0132\032.muniment.v1.ErasureTargetR\006ta" +
-      "rget\022#\n\rvalidate_only\030\002 \001(\010R\014validateOnl" +
-      "y\0222\n\006reason\030\003 \001(\0162\032.muniment.v1.ErasureR" +
-      "easonR\006reason\022\037\n\013reason_code\030\004 \001(\tR\nreas" +
-      "onCode\022\035\n\nrequest_id\030\n \001(\tR\trequestId\"\261\001" +
-      "\n\rEraseResponse\0225\n\007receipt\030\001 \001(\0132\033.munim" +
-      "ent.v1.ErasureReceiptR\007receipt\022J\n\021consis" +
-      "tency_token\030\002 \001(\0132\035.muniment.v1.Consiste" +
-      "ncyTokenR\020consistencyToken\022\035\n\nrequest_id" +
-      "\030\n \001(\tR\trequestId\"2\n\021GetErasureRequest\022\035" +
-      "\n\nerasure_id\030\001 \001(\tR\terasureId\"K\n\022GetEras" +
-      "ureResponse\0225\n\007receipt\030\001 \001(\0132\033.muniment." +
-      "v1.ErasureReceiptR\007receipt\"\207\002\n\020GetMemory" +
-      "Request\022\033\n\tmemory_id\030\001 \001(\tR\010memoryId\022+\n\004" +
-      "view\030\002 \001(\0162\027.muniment.v1.MemoryViewR\004vie" +
-      "w\022+\n\021include_revisions\030\003 \001(\010R\020includeRev" +
-      "isions\022,\n\017before_revision\030\004 \001(\003H\000R\016befor" +
-      "eRevision\210\001\001\022:\n\013consistency\030\036 \001(\0132\030.muni" +
-      "ment.v1.ConsistencyR\013consistencyB\022\n\020_bef" +
-      "ore_revision\"\255\002\n\021GetMemoryResponse\022+\n\006me" +
-      "mory\030\001 \001(\0132\023.muniment.v1.MemoryR\006memory\022" +
-      "9\n\trevisions\030\002 \003(\0132\033.muniment.v1.MemoryR" +
-      "evisionR\trevisions\0220\n\024older_revision_cou" +
-      "nt\030\003 \001(\003R\022olderRevisionCount\0222\n\025seal_bro" +
-      "ken_revisions\030\004 \003(\003R\023sealBrokenRevisions" +
-      "\022J\n\021consistency_token\030\024 \001(\0132\035.muniment.v" +
-      "1.ConsistencyTokenR\020consistencyToken\"\302\002\n" +
-      "\023ListMemoriesRequest\022(\n\005scope\030\001 \001(\0132\022.mu" +
-      "niment.v1.ScopeR\005scope\0221\n\006filter\030\002 \001(\0132\031" +
-      ".muniment.v1.MemoryFilterR\006filter\022\033\n\tpag" +
-      "e_size\030\003 \001(\005R\010pageSize\022\035\n\npage_token\030\004 \001" +
-      "(\tR\tpageToken\022+\n\004view\030\005 \001(\0162\027.muniment.v" +
-      "1.MemoryViewR\004view\022)\n\020include_narrowed\030\006" +
-      " \001(\010R\017includeNarrowed\022:\n\013consistency\030\036 \001" +
-      "(\0132\030.muniment.v1.ConsistencyR\013consistenc" +
-      "y\"\360\001\n\024ListMemoriesResponse\022/\n\010memories\030\001" +
-      " \003(\0132\023.muniment.v1.MemoryR\010memories\022&\n\017n" +
-      "ext_page_token\030\002 \001(\tR\rnextPageToken\0223\n\026s" +
-      "eal_broken_memory_ids\030\003 \003(\tR\023sealBrokenM" +
-      "emoryIds\022J\n\021consistency_token\030\024 \001(\0132\035.mu" +
-      "niment.v1.ConsistencyTokenR\020consistencyT" +
-      "oken\"\325\001\n\020ReportUseRequest\022\033\n\trecall_id\030\001" +
-      " \001(\tR\010recallId\022\035\n\nmemory_ids\030\002 \003(\tR\tmemo" +
-      "ryIds\0221\n\007outcome\030\003 \001(\0162\027.muniment.v1.Use" +
-      "OutcomeR\007outcome\022\024\n\005model\030\004 \001(\tR\005model\022\035" +
-      "\n\nprompt_ref\030\005 \001(\tR\tpromptRef\022\035\n\nrequest" +
-      "_id\030\n \001(\tR\trequestId\"\231\001\n\021ReportUseRespon" +
-      "se\022\031\n\010event_id\030\001 \001(\tR\007eventId\022J\n\021consist" +
-      "ency_token\030\002 \001(\0132\035.muniment.v1.Consisten" +
-      "cyTokenR\020consistencyToken\022\035\n\nrequest_id\030" +
-      "\n \001(\tR\trequestId\"|\n\014AuditRequest\0220\n\006filt" +
-      "er\030\001 \001(\0132\030.muniment.v1.AuditFilterR\006filt" +
-      "er\022\033\n\tpage_size\030\002 \001(\005R\010pageSize\022\035\n\npage_" +
-      "token\030\003 \001(\tR\tpageToken\"h\n\rAuditResponse\022" +
-      "/\n\006events\030\001 \003(\0132\027.muniment.v1.AuditEvent" +
-      "R\006events\022&\n\017next_page_token\030\002 \001(\tR\rnextP" +
-      "ageToken2\366\010\n\rMemoryService\022>\n\005Write\022\031.mu" +
-      "niment.v1.WriteRequest\032\032.muniment.v1.Wri" +
-      "teResponse\022F\n\006Recall\022\032.muniment.v1.Recal" +
-      "lRequest\032\033.muniment.v1.RecallResponse\"\003\220" +
-      "\002\001\022J\n\tSupersede\022\035.muniment.v1.SupersedeR" +
-      "equest\032\036.muniment.v1.SupersedeResponse\022>" +
-      "\n\005Erase\022\031.muniment.v1.EraseRequest\032\032.mun" +
-      "iment.v1.EraseResponse\022R\n\nGetErasure\022\036.m" +
-      "uniment.v1.GetErasureRequest\032\037.muniment." +
-      "v1.GetErasureResponse\"\003\220\002\001\022O\n\tGetMemory\022" +
-      "\035.muniment.v1.GetMemoryRequest\032\036.munimen" +
-      "t.v1.GetMemoryResponse\"\003\220\002\001\022X\n\014ListMemor" +
-      "ies\022 .muniment.v1.ListMemoriesRequest\032!." +
-      "muniment.v1.ListMemoriesResponse\"\003\220\002\001\022J\n" +
-      "\tReportUse\022\035.muniment.v1.ReportUseReques" +
-      "t\032\036.muniment.v1.ReportUseResponse\022A\n\006Ing" +
-      "est\022\032.muniment.v1.IngestRequest\032\033.munime" +
-      "nt.v1.IngestResponse\022U\n\014StreamIngest\022 .m" +
-      "uniment.v1.StreamIngestRequest\032!.munimen" +
-      "t.v1.StreamIngestResponse(\001\022O\n\tGetIngest" +
-      "\022\035.muniment.v1.GetIngestRequest\032\036.munime" +
-      "nt.v1.GetIngestResponse\"\003\220\002\001\022D\n\007Restore\022" +
-      "\033.muniment.v1.RestoreRequest\032\034.muniment." +
-      "v1.RestoreResponse\022D\n\007Retract\022\033.muniment" +
-      ".v1.RetractRequest\032\034.muniment.v1.Retract" +
-      "Response\022J\n\tUndoWrite\022\035.muniment.v1.Undo" +
-      "WriteRequest\032\036.muniment.v1.UndoWriteResp" +
-      "onse\022C\n\005Audit\022\031.muniment.v1.AuditRequest" +
-      "\032\032.muniment.v1.AuditResponse\"\003\220\002\001Br\n\017dev" +
-      ".muniment.v1B\022MemoryServiceProtoP\001\242\002\003MXX" +
-      "\252\002\013Muniment.V1\312\002\013Muniment\\V1\342\002\027Muniment\\" +
-      "V1\\GPBMetadata\352\002\014Muniment::V1b\006proto3"
+      ".NearMissR\nnearMisses\022.\n\023left_out_incomp" +
+      "lete\030\020 \001(\010R\021leftOutIncomplete\0228\n\013score_b" +
+      "asis\030\021 \001(\0132\027.muniment.v1.ScoreBasisR\nsco" +
+      "reBasis\022J\n\021consistency_token\030\024 \001(\0132\035.mun" +
+      "iment.v1.ConsistencyTokenR\020consistencyTo" +
+      "ken\022\031\n\010trace_id\030\025 \001(\tR\007traceId\0227\n\tread_t" +
+      "ime\030\026 \001(\0132\032.google.protobuf.TimestampR\010r" +
+      "eadTime\"\216\001\n\020SupersedeRequest\022\033\n\tmemory_i" +
+      "d\030\001 \001(\tR\010memoryId\022\022\n\004etag\030\002 \001(\tR\004etag\022*\n" +
+      "\004item\030\003 \001(\0132\026.muniment.v1.WriteItemR\004ite" +
+      "m\022\035\n\nrequest_id\030\n \001(\tR\trequestId\"\336\004\n\021Sup" +
+      "ersedeResponse\0223\n\nsuperseded\030\001 \001(\0132\023.mun" +
+      "iment.v1.MemoryR\nsuperseded\022+\n\006memory\030\002 " +
+      "\001(\0132\023.muniment.v1.MemoryR\006memory\0223\n\007outc" +
+      "ome\030\003 \001(\0162\031.muniment.v1.WriteOutcomeR\007ou" +
+      "tcome\022J\n\021consistency_token\030\004 \001(\0132\035.munim" +
+      "ent.v1.ConsistencyTokenR\020consistencyToke" +
+      "n\022D\n\017embedding_state\030\005 \001(\0162\033.muniment.v1" +
+      ".EmbeddingStateR\016embeddingState\022L\n\022possi" +
+      "ble_conflicts\030\006 \003(\0132\035.muniment.v1.Possib" +
+      "leConflictR\021possibleConflicts\022\022\n\004rule\030\007 " +
+      "\001(\tR\004rule\022 \n\013explanation\030\010 \001(\tR\013explanat" +
+      "ion\022\035\n\nrequest_id\030\n \001(\tR\trequestId\0224\n\010fi" +
+      "ndings\030\013 \003(\0132\030.muniment.v1.GateFindingR\010" +
+      "findings\022G\n\022importance_factors\030\014 \003(\0132\030.m" +
+      "uniment.v1.ScoreFactorR\021importanceFactor" +
+      "s\"\333\001\n\014EraseRequest\0222\n\006target\030\001 \001(\0132\032.mun" +
+      "iment.v1.ErasureTargetR\006target\022#\n\rvalida" +
+      "te_only\030\002 \001(\010R\014validateOnly\0222\n\006reason\030\003 " +
+      "\001(\0162\032.muniment.v1.ErasureReasonR\006reason\022" +
+      "\037\n\013reason_code\030\004 \001(\tR\nreasonCode\022\035\n\nrequ" +
+      "est_id\030\n \001(\tR\trequestId\"\261\001\n\rEraseRespons" +
+      "e\0225\n\007receipt\030\001 \001(\0132\033.muniment.v1.Erasure" +
+      "ReceiptR\007receipt\022J\n\021consistency_token\030\002 " +
+      "\001(\0132\035.muniment.v1.ConsistencyTokenR\020cons" +
+      "istencyToken\022\035\n\nrequest_id\030\n \001(\tR\treques" +
+      "tId\"2\n\021GetErasureRequest\022\035\n\nerasure_id\030\001" +
+      " \001(\tR\terasureId\"K\n\022GetErasureResponse\0225\n" +
+      "\007receipt\030\001 \001(\0132\033.muniment.v1.ErasureRece" +
+      "iptR\007receipt\"\207\002\n\020GetMemoryRequest\022\033\n\tmem" +
+      "ory_id\030\001 \001(\tR\010memoryId\022+\n\004view\030\002 \001(\0162\027.m" +
+      "uniment.v1.MemoryViewR\004view\022+\n\021include_r" +
+      "evisions\030\003 \001(\010R\020includeRevisions\022,\n\017befo" +
+      "re_revision\030\004 \001(\003H\000R\016beforeRevision\210\001\001\022:" +
+      "\n\013consistency\030\036 \001(\0132\030.muniment.v1.Consis" +
+      "tencyR\013consistencyB\022\n\020_before_revision\"\255" +
+      "\002\n\021GetMemoryResponse\022+\n\006memory\030\001 \001(\0132\023.m" +
+      "uniment.v1.MemoryR\006memory\0229\n\trevisions\030\002" +
+      " \003(\0132\033.muniment.v1.MemoryRevisionR\trevis" +
+      "ions\0220\n\024older_revision_count\030\003 \001(\003R\022olde" +
+      "rRevisionCount\0222\n\025seal_broken_revisions\030" +
+      "\004 \003(\003R\023sealBrokenRevisions\022J\n\021consistenc" +
+      "y_token\030\024 \001(\0132\035.muniment.v1.ConsistencyT" +
+      "okenR\020consistencyToken\"\302\002\n\023ListMemoriesR" +
+      "equest\022(\n\005scope\030\001 \001(\0132\022.muniment.v1.Scop" +
+      "eR\005scope\0221\n\006filter\030\002 \001(\0132\031.muniment.v1.M" +
+      "emoryFilterR\006filter\022\033\n\tpage_size\030\003 \001(\005R\010" +
+      "pageSize\022\035\n\npage_token\030\004 \001(\tR\tpageToken\022" +
+      "+\n\004view\030\005 \001(\0162\027.muniment.v1.MemoryViewR\004" +
+      "view\022)\n\020include_narrowed\030\006 \001(\010R\017includeN" +
+      "arrowed\022:\n\013consistency\030\036 \001(\0132\030.muniment." +
+      "v1.ConsistencyR\013consistency\"\360\001\n\024ListMemo" +
+      "riesResponse\022/\n\010memories\030\001 \003(\0132\023.munimen" +
+      "t.v1.MemoryR\010memories\022&\n\017next_page_token" +
+      "\030\002 \001(\tR\rnextPageToken\0223\n\026seal_broken_mem" +
+      "ory_ids\030\003 \003(\tR\023sealBrokenMemoryIds\022J\n\021co" +
+      "nsistency_token\030\024 \001(\0132\035.muniment.v1.Cons" +
+      "istencyTokenR\020consistencyToken\"\325\001\n\020Repor" +
+      "tUseRequest\022\033\n\trecall_id\030\001 \001(\tR\010recallId" +
+      "\022\035\n\nmemory_ids\030\002 \003(\tR\tmemoryIds\0221\n\007outco" +
+      "me\030\003 \001(\0162\027.muniment.v1.UseOutcomeR\007outco" +
+      "me\022\024\n\005model\030\004 \001(\tR\005model\022\035\n\nprompt_ref\030\005" +
+      " \001(\tR\tpromptRef\022\035\n\nrequest_id\030\n \001(\tR\treq" +
+      "uestId\"\231\001\n\021ReportUseResponse\022\031\n\010event_id" +
+      "\030\001 \001(\tR\007eventId\022J\n\021consistency_token\030\002 \001" +
+      "(\0132\035.muniment.v1.ConsistencyTokenR\020consi" +
+      "stencyToken\022\035\n\nrequest_id\030\n \001(\tR\trequest" +
+      "Id\"|\n\014AuditRequest\0220\n\006filter\030\001 \001(\0132\030.mun" +
+      "iment.v1.AuditFilterR\006filter\022\033\n\tpage_siz" +
+      "e\030\002 \001(\005R\010pageSize\022\035\n\npage_token\030\003 \001(\tR\tp" +
+      "ageToken\"h\n\rAuditResponse\022/\n\006events\030\001 \003(" +
+      "\0132\027.muniment.v1.AuditEventR\006events\022&\n\017ne" +
+      "xt_page_token\030\002 \001(\tR\rnextPageToken2\366\010\n\rM" +
+      "emoryService\022>\n\005Write\022\031.muniment.v1.Writ" +
+      "eRequest\032\032.muniment.v1.WriteResponse\022F\n\006" +
+      "Recall\022\032.muniment.v1.RecallRequest\032\033.mun" +
+      "iment.v1.RecallResponse\"\003\220\002\001\022J\n\tSupersed" +
+      "e\022\035.muniment.v1.SupersedeRequest\032\036.munim" +
+      "ent.v1.SupersedeResponse\022>\n\005Erase\022\031.muni" +
+      "ment.v1.EraseRequest\032\032.muniment.v1.Erase" +
+      "Response\022R\n\nGetErasure\022\036.muniment.v1.Get" +
+      "ErasureRequest\032\037.muniment.v1.GetErasureR" +
+      "esponse\"\003\220\002\001\022O\n\tGetMemory\022\035.muniment.v1." +
+      "GetMemoryRequest\032\036.muniment.v1.GetMemory" +
+      "Response\"\003\220\002\001\022X\n\014ListMemories\022 .muniment" +
+      ".v1.ListMemoriesRequest\032!.muniment.v1.Li" +
+      "stMemoriesResponse\"\003\220\002\001\022J\n\tReportUse\022\035.m" +
+      "uniment.v1.ReportUseRequest\032\036.muniment.v" +
+      "1.ReportUseResponse\022A\n\006Ingest\022\032.muniment" +
+      ".v1.IngestRequest\032\033.muniment.v1.IngestRe" +
+      "sponse\022U\n\014StreamIngest\022 .muniment.v1.Str" +
+      "eamIngestRequest\032!.muniment.v1.StreamIng" +
+      "estResponse(\001\022O\n\tGetIngest\022\035.muniment.v1" +
+      ".GetIngestRequest\032\036.muniment.v1.GetInges" +
+      "tResponse\"\003\220\002\001\022D\n\007Restore\022\033.muniment.v1." +
+      "RestoreRequest\032\034.muniment.v1.RestoreResp" +
+      "onse\022D\n\007Retract\022\033.muniment.v1.RetractReq" +
+      "uest\032\034.muniment.v1.RetractResponse\022J\n\tUn" +
+      "doWrite\022\035.muniment.v1.UndoWriteRequest\032\036" +
+      ".muniment.v1.UndoWriteResponse\022C\n\005Audit\022" +
+      "\031.muniment.v1.AuditRequest\032\032.muniment.v1" +
+      ".AuditResponse\"\003\220\002\001Br\n\017dev.muniment.v1B\022" +
+      "MemoryServiceProtoP\001\242\002\003MXX\252\002\013Muniment.V1" +
+      "\312\002\013Muniment\\V1\342\002\027Muniment\\V1\\GPBMetadata" +
+      "\352\002\014Muniment::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -322,7 +325,7 @@ public final class MemoryServiceProto {
     internal_static_muniment_v1_RecallResponse_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_muniment_v1_RecallResponse_descriptor,
-        new java.lang.String[] { "Memories", "RecallId", "PackedContext", "NoRelevantMemory", "LeftOut", "Degraded", "SealBrokenMemoryIds", "AppliedMinScore", "AppliedLimit", "NearMisses", "ConsistencyToken", "TraceId", "ReadTime", });
+        new java.lang.String[] { "Memories", "RecallId", "PackedContext", "NoRelevantMemory", "LeftOut", "Degraded", "SealBrokenMemoryIds", "AppliedMinScore", "AppliedLimit", "NearMisses", "LeftOutIncomplete", "ScoreBasis", "ConsistencyToken", "TraceId", "ReadTime", });
     internal_static_muniment_v1_SupersedeRequest_descriptor =
       getDescriptor().getMessageTypes().get(4);
     internal_static_muniment_v1_SupersedeRequest_fieldAccessorTable = new

@@ -261,6 +261,21 @@ private static final long serialVersionUID = 0L;
     return factors_.get(index);
   }
 
+  public static final int EVIDENCE_FIELD_NUMBER = 12;
+  private double evidence_ = 0D;
+  /**
+   * <pre>
+   * See `RankedMemory.evidence`.
+   * </pre>
+   *
+   * <code>double evidence = 12 [json_name = "evidence"];</code>
+   * @return The evidence.
+   */
+  @java.lang.Override
+  public double getEvidence() {
+    return evidence_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -290,6 +305,9 @@ private static final long serialVersionUID = 0L;
     for (int i = 0; i < factors_.size(); i++) {
       output.writeMessage(11, factors_.get(i));
     }
+    if (java.lang.Double.doubleToRawLongBits(evidence_) != 0) {
+      output.writeDouble(12, evidence_);
+    }
     getUnknownFields().writeTo(output);
   }
 
@@ -318,6 +336,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(11, factors_.get(i));
     }
+    if (java.lang.Double.doubleToRawLongBits(evidence_) != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeDoubleSize(12, evidence_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -343,6 +365,9 @@ private static final long serialVersionUID = 0L;
         .equals(other.getLegScoresList())) return false;
     if (!getFactorsList()
         .equals(other.getFactorsList())) return false;
+    if (java.lang.Double.doubleToLongBits(getEvidence())
+        != java.lang.Double.doubleToLongBits(
+            other.getEvidence())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -369,6 +394,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + FACTORS_FIELD_NUMBER;
       hash = (53 * hash) + getFactorsList().hashCode();
     }
+    hash = (37 * hash) + EVIDENCE_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        java.lang.Double.doubleToLongBits(getEvidence()));
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -521,6 +549,7 @@ private static final long serialVersionUID = 0L;
         factorsBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000010);
+      evidence_ = 0D;
       return this;
     }
 
@@ -584,6 +613,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000004) != 0)) {
         result.reason_ = reason_;
+      }
+      if (((from_bitField0_ & 0x00000020) != 0)) {
+        result.evidence_ = evidence_;
       }
     }
 
@@ -662,6 +694,9 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (java.lang.Double.doubleToRawLongBits(other.getEvidence()) != 0) {
+        setEvidence(other.getEvidence());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -729,6 +764,11 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 90
+            case 97: {
+              evidence_ = input.readDouble();
+              bitField0_ |= 0x00000020;
+              break;
+            } // case 97
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1575,6 +1615,50 @@ private static final long serialVersionUID = 0L;
         factors_ = null;
       }
       return factorsBuilder_;
+    }
+
+    private double evidence_ ;
+    /**
+     * <pre>
+     * See `RankedMemory.evidence`.
+     * </pre>
+     *
+     * <code>double evidence = 12 [json_name = "evidence"];</code>
+     * @return The evidence.
+     */
+    @java.lang.Override
+    public double getEvidence() {
+      return evidence_;
+    }
+    /**
+     * <pre>
+     * See `RankedMemory.evidence`.
+     * </pre>
+     *
+     * <code>double evidence = 12 [json_name = "evidence"];</code>
+     * @param value The evidence to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEvidence(double value) {
+
+      evidence_ = value;
+      bitField0_ |= 0x00000020;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * See `RankedMemory.evidence`.
+     * </pre>
+     *
+     * <code>double evidence = 12 [json_name = "evidence"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearEvidence() {
+      bitField0_ = (bitField0_ & ~0x00000020);
+      evidence_ = 0D;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:muniment.v1.NearMiss)

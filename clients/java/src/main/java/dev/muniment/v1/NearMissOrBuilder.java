@@ -146,4 +146,14 @@ public interface NearMissOrBuilder extends
    */
   dev.muniment.v1.ScoreFactorOrBuilder getFactorsOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * See `RankedMemory.evidence`.
+   * </pre>
+   *
+   * <code>double evidence = 12 [json_name = "evidence"];</code>
+   * @return The evidence.
+   */
+  double getEvidence();
 }

@@ -266,6 +266,23 @@ private static final long serialVersionUID = 0L;
     return factors_.get(index);
   }
 
+  public static final int EVIDENCE_FIELD_NUMBER = 12;
+  private double evidence_ = 0D;
+  /**
+   * <pre>
+   * What speaks for the memory itself, and not only for who says it, how long it is or where it stands: the
+   * greater of its own measure and that of its surroundings, its slot, and what a named time counts here.
+   * It has to reach the minimum score as well, but not with FUSION_RRF. Filled when `explain` was set.
+   * </pre>
+   *
+   * <code>double evidence = 12 [json_name = "evidence"];</code>
+   * @return The evidence.
+   */
+  @java.lang.Override
+  public double getEvidence() {
+    return evidence_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -297,6 +314,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < factors_.size(); i++) {
       output.writeMessage(11, factors_.get(i));
+    }
+    if (java.lang.Double.doubleToRawLongBits(evidence_) != 0) {
+      output.writeDouble(12, evidence_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -331,6 +351,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(11, factors_.get(i));
     }
+    if (java.lang.Double.doubleToRawLongBits(evidence_) != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeDoubleSize(12, evidence_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -362,6 +386,9 @@ private static final long serialVersionUID = 0L;
         .equals(other.getLegScoresList())) return false;
     if (!getFactorsList()
         .equals(other.getFactorsList())) return false;
+    if (java.lang.Double.doubleToLongBits(getEvidence())
+        != java.lang.Double.doubleToLongBits(
+            other.getEvidence())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -393,6 +420,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + FACTORS_FIELD_NUMBER;
       hash = (53 * hash) + getFactorsList().hashCode();
     }
+    hash = (37 * hash) + EVIDENCE_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        java.lang.Double.doubleToLongBits(getEvidence()));
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -558,6 +588,7 @@ private static final long serialVersionUID = 0L;
         factorsBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000020);
+      evidence_ = 0D;
       return this;
     }
 
@@ -628,6 +659,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000008) != 0)) {
         result.packed_ = packed_;
+      }
+      if (((from_bitField0_ & 0x00000040) != 0)) {
+        result.evidence_ = evidence_;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -708,6 +742,9 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (java.lang.Double.doubleToRawLongBits(other.getEvidence()) != 0) {
+        setEvidence(other.getEvidence());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -782,6 +819,11 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 90
+            case 97: {
+              evidence_ = input.readDouble();
+              bitField0_ |= 0x00000040;
+              break;
+            } // case 97
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1749,6 +1791,56 @@ private static final long serialVersionUID = 0L;
         factors_ = null;
       }
       return factorsBuilder_;
+    }
+
+    private double evidence_ ;
+    /**
+     * <pre>
+     * What speaks for the memory itself, and not only for who says it, how long it is or where it stands: the
+     * greater of its own measure and that of its surroundings, its slot, and what a named time counts here.
+     * It has to reach the minimum score as well, but not with FUSION_RRF. Filled when `explain` was set.
+     * </pre>
+     *
+     * <code>double evidence = 12 [json_name = "evidence"];</code>
+     * @return The evidence.
+     */
+    @java.lang.Override
+    public double getEvidence() {
+      return evidence_;
+    }
+    /**
+     * <pre>
+     * What speaks for the memory itself, and not only for who says it, how long it is or where it stands: the
+     * greater of its own measure and that of its surroundings, its slot, and what a named time counts here.
+     * It has to reach the minimum score as well, but not with FUSION_RRF. Filled when `explain` was set.
+     * </pre>
+     *
+     * <code>double evidence = 12 [json_name = "evidence"];</code>
+     * @param value The evidence to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEvidence(double value) {
+
+      evidence_ = value;
+      bitField0_ |= 0x00000040;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What speaks for the memory itself, and not only for who says it, how long it is or where it stands: the
+     * greater of its own measure and that of its surroundings, its slot, and what a named time counts here.
+     * It has to reach the minimum score as well, but not with FUSION_RRF. Filled when `explain` was set.
+     * </pre>
+     *
+     * <code>double evidence = 12 [json_name = "evidence"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearEvidence() {
+      bitField0_ = (bitField0_ & ~0x00000040);
+      evidence_ = 0D;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:muniment.v1.RankedMemory)

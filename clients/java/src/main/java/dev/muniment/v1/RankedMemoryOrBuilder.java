@@ -165,4 +165,16 @@ public interface RankedMemoryOrBuilder extends
    */
   dev.muniment.v1.ScoreFactorOrBuilder getFactorsOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * What speaks for the memory itself, and not only for who says it, how long it is or where it stands: the
+   * greater of its own measure and that of its surroundings, its slot, and what a named time counts here.
+   * It has to reach the minimum score as well, but not with FUSION_RRF. Filled when `explain` was set.
+   * </pre>
+   *
+   * <code>double evidence = 12 [json_name = "evidence"];</code>
+   * @return The evidence.
+   */
+  double getEvidence();
 }

@@ -32,6 +32,11 @@ public final class RecallProto {
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
       internal_static_muniment_v1_LegScore_fieldAccessorTable;
   static final com.google.protobuf.Descriptors.Descriptor
+    internal_static_muniment_v1_ScoreBasis_descriptor;
+  static final 
+    com.google.protobuf.GeneratedMessage.FieldAccessorTable
+      internal_static_muniment_v1_ScoreBasis_fieldAccessorTable;
+  static final com.google.protobuf.Descriptors.Descriptor
     internal_static_muniment_v1_RankedMemory_descriptor;
   static final 
     com.google.protobuf.GeneratedMessage.FieldAccessorTable
@@ -67,65 +72,76 @@ public final class RecallProto {
     java.lang.String[] descriptorData = {
       "\n\030muniment/v1/recall.proto\022\013muniment.v1\032" +
       "\030muniment/v1/memory.proto\032\027muniment/v1/w" +
-      "rite.proto\"\214\001\n\010LegScore\022+\n\003leg\030\001 \001(\0162\031.m" +
+      "rite.proto\"\272\001\n\010LegScore\022+\n\003leg\030\001 \001(\0162\031.m" +
       "uniment.v1.RetrievalLegR\003leg\022\022\n\004rank\030\002 \001" +
       "(\005R\004rank\022\033\n\traw_score\030\003 \001(\001R\010rawScore\022\"\n" +
-      "\014contribution\030\004 \001(\001R\014contribution\"\347\001\n\014Ra" +
-      "nkedMemory\022+\n\006memory\030\001 \001(\0132\023.muniment.v1" +
-      ".MemoryR\006memory\022\022\n\004rank\030\002 \001(\005R\004rank\022\024\n\005s" +
-      "core\030\003 \001(\001R\005score\022\026\n\006packed\030\004 \001(\010R\006packe" +
-      "d\0224\n\nleg_scores\030\n \003(\0132\025.muniment.v1.LegS" +
-      "coreR\tlegScores\0222\n\007factors\030\013 \003(\0132\030.munim" +
-      "ent.v1.ScoreFactorR\007factors\"\333\001\n\010NearMiss" +
-      "\022\033\n\tmemory_id\030\001 \001(\tR\010memoryId\022\024\n\005score\030\002" +
-      " \001(\001R\005score\0222\n\006reason\030\003 \001(\0162\032.muniment.v" +
-      "1.LeftOutReasonR\006reason\0224\n\nleg_scores\030\n " +
-      "\003(\0132\025.muniment.v1.LegScoreR\tlegScores\0222\n" +
-      "\007factors\030\013 \003(\0132\030.muniment.v1.ScoreFactor" +
-      "R\007factors\"x\n\rPackedContext\022\022\n\004text\030\001 \001(\t" +
-      "R\004text\022\026\n\006tokens\030\002 \001(\005R\006tokens\022\035\n\nmemory" +
-      "_ids\030\003 \003(\tR\tmemoryIds\022\034\n\ttokenizer\030\004 \001(\t" +
-      "R\ttokenizer\"S\n\007LeftOut\0222\n\006reason\030\001 \001(\0162\032" +
-      ".muniment.v1.LeftOutReasonR\006reason\022\024\n\005co" +
-      "unt\030\002 \001(\003R\005count\"\311\001\n\013Degradation\022.\n\005stag" +
-      "e\030\001 \001(\0162\030.muniment.v1.RecallStageR\005stage" +
-      "\022+\n\003leg\030\002 \001(\0162\031.muniment.v1.RetrievalLeg" +
-      "R\003leg\0226\n\006reason\030\003 \001(\0162\036.muniment.v1.Degr" +
-      "adationReasonR\006reason\022%\n\016affected_count\030" +
-      "\004 \001(\003R\raffectedCount*\344\001\n\014RetrievalLeg\022\035\n" +
-      "\031RETRIEVAL_LEG_UNSPECIFIED\020\000\022\030\n\024RETRIEVA" +
-      "L_LEG_VECTOR\020\001\022\031\n\025RETRIEVAL_LEG_LEXICAL\020" +
-      "\002\022\026\n\022RETRIEVAL_LEG_SLOT\020\003\022\030\n\024RETRIEVAL_L" +
-      "EG_ENTITY\020\004\022\026\n\022RETRIEVAL_LEG_TIME\020\005\022\033\n\027R" +
-      "ETRIEVAL_LEG_NEIGHBOUR\020\006\022\031\n\025RETRIEVAL_LE" +
-      "G_SESSION\020\007*B\n\006Fusion\022\026\n\022FUSION_UNSPECIF" +
-      "IED\020\000\022\020\n\014FUSION_SCORE\020\001\022\016\n\nFUSION_RRF\020\002*" +
-      "\264\001\n\013RecallStage\022\034\n\030RECALL_STAGE_UNSPECIF" +
-      "IED\020\000\022 \n\034RECALL_STAGE_QUERY_EMBEDDING\020\001\022" +
-      "\024\n\020RECALL_STAGE_LEG\020\002\022\034\n\030RECALL_STAGE_CO" +
-      "NSISTENCY\020\003\022\027\n\023RECALL_STAGE_RERANK\020\004\022\030\n\024" +
-      "RECALL_STAGE_PACKING\020\005*\371\001\n\021DegradationRe" +
-      "ason\022\"\n\036DEGRADATION_REASON_UNSPECIFIED\020\000" +
-      "\022\037\n\033DEGRADATION_REASON_DEADLINE\020\001\022+\n\'DEG" +
-      "RADATION_REASON_EMBEDDER_UNAVAILABLE\020\002\022(" +
-      "\n$DEGRADATION_REASON_QUERY_NOT_COVERED\020\003" +
-      "\022)\n%DEGRADATION_REASON_EMBEDDINGS_PENDIN" +
-      "G\020\004\022\035\n\031DEGRADATION_REASON_FAILED\020\005*\306\003\n\rL" +
-      "eftOutReason\022\037\n\033LEFT_OUT_REASON_UNSPECIF" +
-      "IED\020\000\022#\n\037LEFT_OUT_REASON_BELOW_MIN_SCORE" +
-      "\020\001\022\031\n\025LEFT_OUT_REASON_LIMIT\020\002\022 \n\034LEFT_OU" +
-      "T_REASON_TOKEN_BUDGET\020\003\022!\n\035LEFT_OUT_REAS" +
-      "ON_RESPONSE_SIZE\020\004\022\"\n\036LEFT_OUT_REASON_NE" +
-      "AR_DUPLICATE\020\005\022 \n\034LEFT_OUT_REASON_SOURCE" +
-      "_SHARE\020\006\022\037\n\033LEFT_OUT_REASON_SEAL_BROKEN\020" +
-      "\007\022\033\n\027LEFT_OUT_REASON_CHANGED\020\010\022\031\n\025LEFT_O" +
-      "UT_REASON_STATE\020\t\022\033\n\027LEFT_OUT_REASON_EXP" +
-      "IRED\020\n\022\034\n\030LEFT_OUT_REASON_FILTERED\020\013\022\030\n\024" +
-      "LEFT_OUT_REASON_TAIL\020\014\022\033\n\027LEFT_OUT_REASO" +
-      "N_CONSENT\020\rBk\n\017dev.muniment.v1B\013RecallPr" +
-      "otoP\001\242\002\003MXX\252\002\013Muniment.V1\312\002\013Muniment\\V1\342" +
-      "\002\027Muniment\\V1\\GPBMetadata\352\002\014Muniment::V1" +
-      "b\006proto3"
+      "\014contribution\030\004 \001(\001R\014contribution\022\024\n\005val" +
+      "ue\030\005 \001(\001R\005value\022\026\n\006weight\030\006 \001(\001R\006weight\"" +
+      "\271\002\n\nScoreBasis\022\035\n\ncosine_low\030\001 \001(\001R\tcosi" +
+      "neLow\022\037\n\013cosine_high\030\002 \001(\001R\ncosineHigh\022#" +
+      "\n\rvector_weight\030\003 \001(\001R\014vectorWeight\022%\n\016l" +
+      "exical_weight\030\004 \001(\001R\rlexicalWeight\0220\n\024ar" +
+      "ound_vector_weight\030\005 \001(\001R\022aroundVectorWe" +
+      "ight\0222\n\025around_lexical_weight\030\006 \001(\001R\023aro" +
+      "undLexicalWeight\022\033\n\tleg_count\030\007 \001(\005R\010leg" +
+      "Count\022\034\n\tthreshold\030\010 \001(\001R\tthreshold\"\203\002\n\014" +
+      "RankedMemory\022+\n\006memory\030\001 \001(\0132\023.muniment." +
+      "v1.MemoryR\006memory\022\022\n\004rank\030\002 \001(\005R\004rank\022\024\n" +
+      "\005score\030\003 \001(\001R\005score\022\026\n\006packed\030\004 \001(\010R\006pac" +
+      "ked\0224\n\nleg_scores\030\n \003(\0132\025.muniment.v1.Le" +
+      "gScoreR\tlegScores\0222\n\007factors\030\013 \003(\0132\030.mun" +
+      "iment.v1.ScoreFactorR\007factors\022\032\n\010evidenc" +
+      "e\030\014 \001(\001R\010evidence\"\367\001\n\010NearMiss\022\033\n\tmemory" +
+      "_id\030\001 \001(\tR\010memoryId\022\024\n\005score\030\002 \001(\001R\005scor" +
+      "e\0222\n\006reason\030\003 \001(\0162\032.muniment.v1.LeftOutR" +
+      "easonR\006reason\0224\n\nleg_scores\030\n \003(\0132\025.muni" +
+      "ment.v1.LegScoreR\tlegScores\0222\n\007factors\030\013" +
+      " \003(\0132\030.muniment.v1.ScoreFactorR\007factors\022" +
+      "\032\n\010evidence\030\014 \001(\001R\010evidence\"x\n\rPackedCon" +
+      "text\022\022\n\004text\030\001 \001(\tR\004text\022\026\n\006tokens\030\002 \001(\005" +
+      "R\006tokens\022\035\n\nmemory_ids\030\003 \003(\tR\tmemoryIds\022" +
+      "\034\n\ttokenizer\030\004 \001(\tR\ttokenizer\"S\n\007LeftOut" +
+      "\0222\n\006reason\030\001 \001(\0162\032.muniment.v1.LeftOutRe" +
+      "asonR\006reason\022\024\n\005count\030\002 \001(\003R\005count\"\311\001\n\013D" +
+      "egradation\022.\n\005stage\030\001 \001(\0162\030.muniment.v1." +
+      "RecallStageR\005stage\022+\n\003leg\030\002 \001(\0162\031.munime" +
+      "nt.v1.RetrievalLegR\003leg\0226\n\006reason\030\003 \001(\0162" +
+      "\036.muniment.v1.DegradationReasonR\006reason\022" +
+      "%\n\016affected_count\030\004 \001(\003R\raffectedCount*\344" +
+      "\001\n\014RetrievalLeg\022\035\n\031RETRIEVAL_LEG_UNSPECI" +
+      "FIED\020\000\022\030\n\024RETRIEVAL_LEG_VECTOR\020\001\022\031\n\025RETR" +
+      "IEVAL_LEG_LEXICAL\020\002\022\026\n\022RETRIEVAL_LEG_SLO" +
+      "T\020\003\022\030\n\024RETRIEVAL_LEG_ENTITY\020\004\022\026\n\022RETRIEV" +
+      "AL_LEG_TIME\020\005\022\033\n\027RETRIEVAL_LEG_NEIGHBOUR" +
+      "\020\006\022\031\n\025RETRIEVAL_LEG_SESSION\020\007*B\n\006Fusion\022" +
+      "\026\n\022FUSION_UNSPECIFIED\020\000\022\020\n\014FUSION_SCORE\020" +
+      "\001\022\016\n\nFUSION_RRF\020\002*\264\001\n\013RecallStage\022\034\n\030REC" +
+      "ALL_STAGE_UNSPECIFIED\020\000\022 \n\034RECALL_STAGE_" +
+      "QUERY_EMBEDDING\020\001\022\024\n\020RECALL_STAGE_LEG\020\002\022" +
+      "\034\n\030RECALL_STAGE_CONSISTENCY\020\003\022\027\n\023RECALL_" +
+      "STAGE_RERANK\020\004\022\030\n\024RECALL_STAGE_PACKING\020\005" +
+      "*\371\001\n\021DegradationReason\022\"\n\036DEGRADATION_RE" +
+      "ASON_UNSPECIFIED\020\000\022\037\n\033DEGRADATION_REASON" +
+      "_DEADLINE\020\001\022+\n\'DEGRADATION_REASON_EMBEDD" +
+      "ER_UNAVAILABLE\020\002\022(\n$DEGRADATION_REASON_Q" +
+      "UERY_NOT_COVERED\020\003\022)\n%DEGRADATION_REASON" +
+      "_EMBEDDINGS_PENDING\020\004\022\035\n\031DEGRADATION_REA" +
+      "SON_FAILED\020\005*\344\003\n\rLeftOutReason\022\037\n\033LEFT_O" +
+      "UT_REASON_UNSPECIFIED\020\000\022#\n\037LEFT_OUT_REAS" +
+      "ON_BELOW_MIN_SCORE\020\001\022\031\n\025LEFT_OUT_REASON_" +
+      "LIMIT\020\002\022 \n\034LEFT_OUT_REASON_TOKEN_BUDGET\020" +
+      "\003\022!\n\035LEFT_OUT_REASON_RESPONSE_SIZE\020\004\022\"\n\036" +
+      "LEFT_OUT_REASON_NEAR_DUPLICATE\020\005\022 \n\034LEFT" +
+      "_OUT_REASON_SOURCE_SHARE\020\006\022\037\n\033LEFT_OUT_R" +
+      "EASON_SEAL_BROKEN\020\007\022\033\n\027LEFT_OUT_REASON_C" +
+      "HANGED\020\010\022\031\n\025LEFT_OUT_REASON_STATE\020\t\022\033\n\027L" +
+      "EFT_OUT_REASON_EXPIRED\020\n\022\034\n\030LEFT_OUT_REA" +
+      "SON_FILTERED\020\013\022\030\n\024LEFT_OUT_REASON_TAIL\020\014" +
+      "\022\033\n\027LEFT_OUT_REASON_CONSENT\020\r\022\034\n\030LEFT_OU" +
+      "T_REASON_NO_MATCH\020\016Bk\n\017dev.muniment.v1B\013" +
+      "RecallProtoP\001\242\002\003MXX\252\002\013Muniment.V1\312\002\013Muni" +
+      "ment\\V1\342\002\027Muniment\\V1\\GPBMetadata\352\002\014Muni" +
+      "ment::V1b\006proto3"
     };
     descriptor = com.google.protobuf.Descriptors.FileDescriptor
       .internalBuildGeneratedFileFrom(descriptorData,
@@ -138,33 +154,39 @@ public final class RecallProto {
     internal_static_muniment_v1_LegScore_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_muniment_v1_LegScore_descriptor,
-        new java.lang.String[] { "Leg", "Rank", "RawScore", "Contribution", });
-    internal_static_muniment_v1_RankedMemory_descriptor =
+        new java.lang.String[] { "Leg", "Rank", "RawScore", "Contribution", "Value", "Weight", });
+    internal_static_muniment_v1_ScoreBasis_descriptor =
       getDescriptor().getMessageTypes().get(1);
+    internal_static_muniment_v1_ScoreBasis_fieldAccessorTable = new
+      com.google.protobuf.GeneratedMessage.FieldAccessorTable(
+        internal_static_muniment_v1_ScoreBasis_descriptor,
+        new java.lang.String[] { "CosineLow", "CosineHigh", "VectorWeight", "LexicalWeight", "AroundVectorWeight", "AroundLexicalWeight", "LegCount", "Threshold", });
+    internal_static_muniment_v1_RankedMemory_descriptor =
+      getDescriptor().getMessageTypes().get(2);
     internal_static_muniment_v1_RankedMemory_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_muniment_v1_RankedMemory_descriptor,
-        new java.lang.String[] { "Memory", "Rank", "Score", "Packed", "LegScores", "Factors", });
+        new java.lang.String[] { "Memory", "Rank", "Score", "Packed", "LegScores", "Factors", "Evidence", });
     internal_static_muniment_v1_NearMiss_descriptor =
-      getDescriptor().getMessageTypes().get(2);
+      getDescriptor().getMessageTypes().get(3);
     internal_static_muniment_v1_NearMiss_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_muniment_v1_NearMiss_descriptor,
-        new java.lang.String[] { "MemoryId", "Score", "Reason", "LegScores", "Factors", });
+        new java.lang.String[] { "MemoryId", "Score", "Reason", "LegScores", "Factors", "Evidence", });
     internal_static_muniment_v1_PackedContext_descriptor =
-      getDescriptor().getMessageTypes().get(3);
+      getDescriptor().getMessageTypes().get(4);
     internal_static_muniment_v1_PackedContext_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_muniment_v1_PackedContext_descriptor,
         new java.lang.String[] { "Text", "Tokens", "MemoryIds", "Tokenizer", });
     internal_static_muniment_v1_LeftOut_descriptor =
-      getDescriptor().getMessageTypes().get(4);
+      getDescriptor().getMessageTypes().get(5);
     internal_static_muniment_v1_LeftOut_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_muniment_v1_LeftOut_descriptor,
         new java.lang.String[] { "Reason", "Count", });
     internal_static_muniment_v1_Degradation_descriptor =
-      getDescriptor().getMessageTypes().get(5);
+      getDescriptor().getMessageTypes().get(6);
     internal_static_muniment_v1_Degradation_fieldAccessorTable = new
       com.google.protobuf.GeneratedMessage.FieldAccessorTable(
         internal_static_muniment_v1_Degradation_descriptor,

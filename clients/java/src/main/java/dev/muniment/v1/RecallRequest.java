@@ -251,7 +251,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The lowest score to return, 0 to 1. Not set: the server's threshold for "relevant", which
-   * depends on its embedding model and is returned as `applied_min_score`. 0: no threshold.
+   * depends on its embedding model and is returned as `applied_min_score`; with FUSION_RRF none. 0: no
+   * threshold. A memory's `evidence` has to reach it too, except with FUSION_RRF. What is pinned comes
+   * whatever it scores.
    * </pre>
    *
    * <code>optional double min_score = 21 [json_name = "minScore"];</code>
@@ -264,7 +266,9 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * The lowest score to return, 0 to 1. Not set: the server's threshold for "relevant", which
-   * depends on its embedding model and is returned as `applied_min_score`. 0: no threshold.
+   * depends on its embedding model and is returned as `applied_min_score`; with FUSION_RRF none. 0: no
+   * threshold. A memory's `evidence` has to reach it too, except with FUSION_RRF. What is pinned comes
+   * whatever it scores.
    * </pre>
    *
    * <code>optional double min_score = 21 [json_name = "minScore"];</code>
@@ -2073,7 +2077,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The lowest score to return, 0 to 1. Not set: the server's threshold for "relevant", which
-     * depends on its embedding model and is returned as `applied_min_score`. 0: no threshold.
+     * depends on its embedding model and is returned as `applied_min_score`; with FUSION_RRF none. 0: no
+     * threshold. A memory's `evidence` has to reach it too, except with FUSION_RRF. What is pinned comes
+     * whatever it scores.
      * </pre>
      *
      * <code>optional double min_score = 21 [json_name = "minScore"];</code>
@@ -2086,7 +2092,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The lowest score to return, 0 to 1. Not set: the server's threshold for "relevant", which
-     * depends on its embedding model and is returned as `applied_min_score`. 0: no threshold.
+     * depends on its embedding model and is returned as `applied_min_score`; with FUSION_RRF none. 0: no
+     * threshold. A memory's `evidence` has to reach it too, except with FUSION_RRF. What is pinned comes
+     * whatever it scores.
      * </pre>
      *
      * <code>optional double min_score = 21 [json_name = "minScore"];</code>
@@ -2099,7 +2107,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The lowest score to return, 0 to 1. Not set: the server's threshold for "relevant", which
-     * depends on its embedding model and is returned as `applied_min_score`. 0: no threshold.
+     * depends on its embedding model and is returned as `applied_min_score`; with FUSION_RRF none. 0: no
+     * threshold. A memory's `evidence` has to reach it too, except with FUSION_RRF. What is pinned comes
+     * whatever it scores.
      * </pre>
      *
      * <code>optional double min_score = 21 [json_name = "minScore"];</code>
@@ -2116,7 +2126,9 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * The lowest score to return, 0 to 1. Not set: the server's threshold for "relevant", which
-     * depends on its embedding model and is returned as `applied_min_score`. 0: no threshold.
+     * depends on its embedding model and is returned as `applied_min_score`; with FUSION_RRF none. 0: no
+     * threshold. A memory's `evidence` has to reach it too, except with FUSION_RRF. What is pinned comes
+     * whatever it scores.
      * </pre>
      *
      * <code>optional double min_score = 21 [json_name = "minScore"];</code>

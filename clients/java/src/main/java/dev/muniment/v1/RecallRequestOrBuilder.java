@@ -138,7 +138,9 @@ public interface RecallRequestOrBuilder extends
   /**
    * <pre>
    * The lowest score to return, 0 to 1. Not set: the server's threshold for "relevant", which
-   * depends on its embedding model and is returned as `applied_min_score`. 0: no threshold.
+   * depends on its embedding model and is returned as `applied_min_score`; with FUSION_RRF none. 0: no
+   * threshold. A memory's `evidence` has to reach it too, except with FUSION_RRF. What is pinned comes
+   * whatever it scores.
    * </pre>
    *
    * <code>optional double min_score = 21 [json_name = "minScore"];</code>
@@ -148,7 +150,9 @@ public interface RecallRequestOrBuilder extends
   /**
    * <pre>
    * The lowest score to return, 0 to 1. Not set: the server's threshold for "relevant", which
-   * depends on its embedding model and is returned as `applied_min_score`. 0: no threshold.
+   * depends on its embedding model and is returned as `applied_min_score`; with FUSION_RRF none. 0: no
+   * threshold. A memory's `evidence` has to reach it too, except with FUSION_RRF. What is pinned comes
+   * whatever it scores.
    * </pre>
    *
    * <code>optional double min_score = 21 [json_name = "minScore"];</code>

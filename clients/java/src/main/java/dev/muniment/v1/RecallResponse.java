@@ -207,7 +207,8 @@ private static final long serialVersionUID = 0L;
   /**
    * <pre>
    * Whether nothing in the scope is relevant to the query: no memory that may be recalled reached the
-   * minimum score. Then `memories` is empty, and that is the honest answer.
+   * minimum score. Then `memories` is empty, or holds what is pinned and applies whatever is asked, and
+   * that is the honest answer.
    * </pre>
    *
    * <code>bool no_relevant_memory = 4 [json_name = "noRelevantMemory"];</code>
@@ -405,7 +406,7 @@ private static final long serialVersionUID = 0L;
   private double appliedMinScore_ = 0D;
   /**
    * <pre>
-   * The minimum score in force.
+   * The minimum score in force. 0: none, as the request asked for, or because FUSION_RRF has none of its own.
    * </pre>
    *
    * <code>double applied_min_score = 13 [json_name = "appliedMinScore"];</code>
@@ -492,6 +493,63 @@ private static final long serialVersionUID = 0L;
     return nearMisses_.get(index);
   }
 
+  public static final int LEFT_OUT_INCOMPLETE_FIELD_NUMBER = 16;
+  private boolean leftOutIncomplete_ = false;
+  /**
+   * <pre>
+   * Whether `left_out` counts a part of the scope only: in a large one the memories that may come first are
+   * drawn from it, and what was not drawn stands in no count.
+   * </pre>
+   *
+   * <code>bool left_out_incomplete = 16 [json_name = "leftOutIncomplete"];</code>
+   * @return The leftOutIncomplete.
+   */
+  @java.lang.Override
+  public boolean getLeftOutIncomplete() {
+    return leftOutIncomplete_;
+  }
+
+  public static final int SCORE_BASIS_FIELD_NUMBER = 17;
+  private dev.muniment.v1.ScoreBasis scoreBasis_;
+  /**
+   * <pre>
+   * What the scores are made of beside the legs and the factors. Set when `explain` was set, and beside
+   * near misses.
+   * </pre>
+   *
+   * <code>.muniment.v1.ScoreBasis score_basis = 17 [json_name = "scoreBasis"];</code>
+   * @return Whether the scoreBasis field is set.
+   */
+  @java.lang.Override
+  public boolean hasScoreBasis() {
+    return ((bitField0_ & 0x00000002) != 0);
+  }
+  /**
+   * <pre>
+   * What the scores are made of beside the legs and the factors. Set when `explain` was set, and beside
+   * near misses.
+   * </pre>
+   *
+   * <code>.muniment.v1.ScoreBasis score_basis = 17 [json_name = "scoreBasis"];</code>
+   * @return The scoreBasis.
+   */
+  @java.lang.Override
+  public dev.muniment.v1.ScoreBasis getScoreBasis() {
+    return scoreBasis_ == null ? dev.muniment.v1.ScoreBasis.getDefaultInstance() : scoreBasis_;
+  }
+  /**
+   * <pre>
+   * What the scores are made of beside the legs and the factors. Set when `explain` was set, and beside
+   * near misses.
+   * </pre>
+   *
+   * <code>.muniment.v1.ScoreBasis score_basis = 17 [json_name = "scoreBasis"];</code>
+   */
+  @java.lang.Override
+  public dev.muniment.v1.ScoreBasisOrBuilder getScoreBasisOrBuilder() {
+    return scoreBasis_ == null ? dev.muniment.v1.ScoreBasis.getDefaultInstance() : scoreBasis_;
+  }
+
   public static final int CONSISTENCY_TOKEN_FIELD_NUMBER = 20;
   private dev.muniment.v1.ConsistencyToken consistencyToken_;
   /**
@@ -504,7 +562,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasConsistencyToken() {
-    return ((bitField0_ & 0x00000002) != 0);
+    return ((bitField0_ & 0x00000004) != 0);
   }
   /**
    * <pre>
@@ -589,7 +647,7 @@ private static final long serialVersionUID = 0L;
    */
   @java.lang.Override
   public boolean hasReadTime() {
-    return ((bitField0_ & 0x00000004) != 0);
+    return ((bitField0_ & 0x00000008) != 0);
   }
   /**
    * <pre>
@@ -659,13 +717,19 @@ private static final long serialVersionUID = 0L;
     for (int i = 0; i < nearMisses_.size(); i++) {
       output.writeMessage(15, nearMisses_.get(i));
     }
+    if (leftOutIncomplete_ != false) {
+      output.writeBool(16, leftOutIncomplete_);
+    }
     if (((bitField0_ & 0x00000002) != 0)) {
+      output.writeMessage(17, getScoreBasis());
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
       output.writeMessage(20, getConsistencyToken());
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(traceId_)) {
       com.google.protobuf.GeneratedMessage.writeString(output, 21, traceId_);
     }
-    if (((bitField0_ & 0x00000004) != 0)) {
+    if (((bitField0_ & 0x00000008) != 0)) {
       output.writeMessage(22, getReadTime());
     }
     getUnknownFields().writeTo(output);
@@ -720,14 +784,22 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(15, nearMisses_.get(i));
     }
+    if (leftOutIncomplete_ != false) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeBoolSize(16, leftOutIncomplete_);
+    }
     if (((bitField0_ & 0x00000002) != 0)) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeMessageSize(17, getScoreBasis());
+    }
+    if (((bitField0_ & 0x00000004) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(20, getConsistencyToken());
     }
     if (!com.google.protobuf.GeneratedMessage.isStringEmpty(traceId_)) {
       size += com.google.protobuf.GeneratedMessage.computeStringSize(21, traceId_);
     }
-    if (((bitField0_ & 0x00000004) != 0)) {
+    if (((bitField0_ & 0x00000008) != 0)) {
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(22, getReadTime());
     }
@@ -770,6 +842,13 @@ private static final long serialVersionUID = 0L;
         != other.getAppliedLimit()) return false;
     if (!getNearMissesList()
         .equals(other.getNearMissesList())) return false;
+    if (getLeftOutIncomplete()
+        != other.getLeftOutIncomplete()) return false;
+    if (hasScoreBasis() != other.hasScoreBasis()) return false;
+    if (hasScoreBasis()) {
+      if (!getScoreBasis()
+          .equals(other.getScoreBasis())) return false;
+    }
     if (hasConsistencyToken() != other.hasConsistencyToken()) return false;
     if (hasConsistencyToken()) {
       if (!getConsistencyToken()
@@ -826,6 +905,13 @@ private static final long serialVersionUID = 0L;
     if (getNearMissesCount() > 0) {
       hash = (37 * hash) + NEAR_MISSES_FIELD_NUMBER;
       hash = (53 * hash) + getNearMissesList().hashCode();
+    }
+    hash = (37 * hash) + LEFT_OUT_INCOMPLETE_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashBoolean(
+        getLeftOutIncomplete());
+    if (hasScoreBasis()) {
+      hash = (37 * hash) + SCORE_BASIS_FIELD_NUMBER;
+      hash = (53 * hash) + getScoreBasis().hashCode();
     }
     if (hasConsistencyToken()) {
       hash = (37 * hash) + CONSISTENCY_TOKEN_FIELD_NUMBER;
@@ -976,6 +1062,7 @@ private static final long serialVersionUID = 0L;
         internalGetLeftOutFieldBuilder();
         internalGetDegradedFieldBuilder();
         internalGetNearMissesFieldBuilder();
+        internalGetScoreBasisFieldBuilder();
         internalGetConsistencyTokenFieldBuilder();
         internalGetReadTimeFieldBuilder();
       }
@@ -1023,6 +1110,12 @@ private static final long serialVersionUID = 0L;
         nearMissesBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000200);
+      leftOutIncomplete_ = false;
+      scoreBasis_ = null;
+      if (scoreBasisBuilder_ != null) {
+        scoreBasisBuilder_.dispose();
+        scoreBasisBuilder_ = null;
+      }
       consistencyToken_ = null;
       if (consistencyTokenBuilder_ != null) {
         consistencyTokenBuilder_.dispose();
@@ -1131,19 +1224,28 @@ private static final long serialVersionUID = 0L;
         result.appliedLimit_ = appliedLimit_;
       }
       if (((from_bitField0_ & 0x00000400) != 0)) {
+        result.leftOutIncomplete_ = leftOutIncomplete_;
+      }
+      if (((from_bitField0_ & 0x00000800) != 0)) {
+        result.scoreBasis_ = scoreBasisBuilder_ == null
+            ? scoreBasis_
+            : scoreBasisBuilder_.build();
+        to_bitField0_ |= 0x00000002;
+      }
+      if (((from_bitField0_ & 0x00001000) != 0)) {
         result.consistencyToken_ = consistencyTokenBuilder_ == null
             ? consistencyToken_
             : consistencyTokenBuilder_.build();
-        to_bitField0_ |= 0x00000002;
+        to_bitField0_ |= 0x00000004;
       }
-      if (((from_bitField0_ & 0x00000800) != 0)) {
+      if (((from_bitField0_ & 0x00002000) != 0)) {
         result.traceId_ = traceId_;
       }
-      if (((from_bitField0_ & 0x00001000) != 0)) {
+      if (((from_bitField0_ & 0x00004000) != 0)) {
         result.readTime_ = readTimeBuilder_ == null
             ? readTime_
             : readTimeBuilder_.build();
-        to_bitField0_ |= 0x00000004;
+        to_bitField0_ |= 0x00000008;
       }
       result.bitField0_ |= to_bitField0_;
     }
@@ -1291,12 +1393,18 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (other.getLeftOutIncomplete() != false) {
+        setLeftOutIncomplete(other.getLeftOutIncomplete());
+      }
+      if (other.hasScoreBasis()) {
+        mergeScoreBasis(other.getScoreBasis());
+      }
       if (other.hasConsistencyToken()) {
         mergeConsistencyToken(other.getConsistencyToken());
       }
       if (!other.getTraceId().isEmpty()) {
         traceId_ = other.traceId_;
-        bitField0_ |= 0x00000800;
+        bitField0_ |= 0x00002000;
         onChanged();
       }
       if (other.hasReadTime()) {
@@ -1413,23 +1521,35 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 122
+            case 128: {
+              leftOutIncomplete_ = input.readBool();
+              bitField0_ |= 0x00000400;
+              break;
+            } // case 128
+            case 138: {
+              input.readMessage(
+                  internalGetScoreBasisFieldBuilder().getBuilder(),
+                  extensionRegistry);
+              bitField0_ |= 0x00000800;
+              break;
+            } // case 138
             case 162: {
               input.readMessage(
                   internalGetConsistencyTokenFieldBuilder().getBuilder(),
                   extensionRegistry);
-              bitField0_ |= 0x00000400;
+              bitField0_ |= 0x00001000;
               break;
             } // case 162
             case 170: {
               traceId_ = input.readStringRequireUtf8();
-              bitField0_ |= 0x00000800;
+              bitField0_ |= 0x00002000;
               break;
             } // case 170
             case 178: {
               input.readMessage(
                   internalGetReadTimeFieldBuilder().getBuilder(),
                   extensionRegistry);
-              bitField0_ |= 0x00001000;
+              bitField0_ |= 0x00004000;
               break;
             } // case 178
             default: {
@@ -2014,7 +2134,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Whether nothing in the scope is relevant to the query: no memory that may be recalled reached the
-     * minimum score. Then `memories` is empty, and that is the honest answer.
+     * minimum score. Then `memories` is empty, or holds what is pinned and applies whatever is asked, and
+     * that is the honest answer.
      * </pre>
      *
      * <code>bool no_relevant_memory = 4 [json_name = "noRelevantMemory"];</code>
@@ -2027,7 +2148,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Whether nothing in the scope is relevant to the query: no memory that may be recalled reached the
-     * minimum score. Then `memories` is empty, and that is the honest answer.
+     * minimum score. Then `memories` is empty, or holds what is pinned and applies whatever is asked, and
+     * that is the honest answer.
      * </pre>
      *
      * <code>bool no_relevant_memory = 4 [json_name = "noRelevantMemory"];</code>
@@ -2044,7 +2166,8 @@ private static final long serialVersionUID = 0L;
     /**
      * <pre>
      * Whether nothing in the scope is relevant to the query: no memory that may be recalled reached the
-     * minimum score. Then `memories` is empty, and that is the honest answer.
+     * minimum score. Then `memories` is empty, or holds what is pinned and applies whatever is asked, and
+     * that is the honest answer.
      * </pre>
      *
      * <code>bool no_relevant_memory = 4 [json_name = "noRelevantMemory"];</code>
@@ -2849,7 +2972,7 @@ private static final long serialVersionUID = 0L;
     private double appliedMinScore_ ;
     /**
      * <pre>
-     * The minimum score in force.
+     * The minimum score in force. 0: none, as the request asked for, or because FUSION_RRF has none of its own.
      * </pre>
      *
      * <code>double applied_min_score = 13 [json_name = "appliedMinScore"];</code>
@@ -2861,7 +2984,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The minimum score in force.
+     * The minimum score in force. 0: none, as the request asked for, or because FUSION_RRF has none of its own.
      * </pre>
      *
      * <code>double applied_min_score = 13 [json_name = "appliedMinScore"];</code>
@@ -2877,7 +3000,7 @@ private static final long serialVersionUID = 0L;
     }
     /**
      * <pre>
-     * The minimum score in force.
+     * The minimum score in force. 0: none, as the request asked for, or because FUSION_RRF has none of its own.
      * </pre>
      *
      * <code>double applied_min_score = 13 [json_name = "appliedMinScore"];</code>
@@ -3246,6 +3369,219 @@ private static final long serialVersionUID = 0L;
       return nearMissesBuilder_;
     }
 
+    private boolean leftOutIncomplete_ ;
+    /**
+     * <pre>
+     * Whether `left_out` counts a part of the scope only: in a large one the memories that may come first are
+     * drawn from it, and what was not drawn stands in no count.
+     * </pre>
+     *
+     * <code>bool left_out_incomplete = 16 [json_name = "leftOutIncomplete"];</code>
+     * @return The leftOutIncomplete.
+     */
+    @java.lang.Override
+    public boolean getLeftOutIncomplete() {
+      return leftOutIncomplete_;
+    }
+    /**
+     * <pre>
+     * Whether `left_out` counts a part of the scope only: in a large one the memories that may come first are
+     * drawn from it, and what was not drawn stands in no count.
+     * </pre>
+     *
+     * <code>bool left_out_incomplete = 16 [json_name = "leftOutIncomplete"];</code>
+     * @param value The leftOutIncomplete to set.
+     * @return This builder for chaining.
+     */
+    public Builder setLeftOutIncomplete(boolean value) {
+
+      leftOutIncomplete_ = value;
+      bitField0_ |= 0x00000400;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * Whether `left_out` counts a part of the scope only: in a large one the memories that may come first are
+     * drawn from it, and what was not drawn stands in no count.
+     * </pre>
+     *
+     * <code>bool left_out_incomplete = 16 [json_name = "leftOutIncomplete"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearLeftOutIncomplete() {
+      bitField0_ = (bitField0_ & ~0x00000400);
+      leftOutIncomplete_ = false;
+      onChanged();
+      return this;
+    }
+
+    private dev.muniment.v1.ScoreBasis scoreBasis_;
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.muniment.v1.ScoreBasis, dev.muniment.v1.ScoreBasis.Builder, dev.muniment.v1.ScoreBasisOrBuilder> scoreBasisBuilder_;
+    /**
+     * <pre>
+     * What the scores are made of beside the legs and the factors. Set when `explain` was set, and beside
+     * near misses.
+     * </pre>
+     *
+     * <code>.muniment.v1.ScoreBasis score_basis = 17 [json_name = "scoreBasis"];</code>
+     * @return Whether the scoreBasis field is set.
+     */
+    public boolean hasScoreBasis() {
+      return ((bitField0_ & 0x00000800) != 0);
+    }
+    /**
+     * <pre>
+     * What the scores are made of beside the legs and the factors. Set when `explain` was set, and beside
+     * near misses.
+     * </pre>
+     *
+     * <code>.muniment.v1.ScoreBasis score_basis = 17 [json_name = "scoreBasis"];</code>
+     * @return The scoreBasis.
+     */
+    public dev.muniment.v1.ScoreBasis getScoreBasis() {
+      if (scoreBasisBuilder_ == null) {
+        return scoreBasis_ == null ? dev.muniment.v1.ScoreBasis.getDefaultInstance() : scoreBasis_;
+      } else {
+        return scoreBasisBuilder_.getMessage();
+      }
+    }
+    /**
+     * <pre>
+     * What the scores are made of beside the legs and the factors. Set when `explain` was set, and beside
+     * near misses.
+     * </pre>
+     *
+     * <code>.muniment.v1.ScoreBasis score_basis = 17 [json_name = "scoreBasis"];</code>
+     */
+    public Builder setScoreBasis(dev.muniment.v1.ScoreBasis value) {
+      if (scoreBasisBuilder_ == null) {
+        if (value == null) {
+          throw new NullPointerException();
+        }
+        scoreBasis_ = value;
+      } else {
+        scoreBasisBuilder_.setMessage(value);
+      }
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the scores are made of beside the legs and the factors. Set when `explain` was set, and beside
+     * near misses.
+     * </pre>
+     *
+     * <code>.muniment.v1.ScoreBasis score_basis = 17 [json_name = "scoreBasis"];</code>
+     */
+    public Builder setScoreBasis(
+        dev.muniment.v1.ScoreBasis.Builder builderForValue) {
+      if (scoreBasisBuilder_ == null) {
+        scoreBasis_ = builderForValue.build();
+      } else {
+        scoreBasisBuilder_.setMessage(builderForValue.build());
+      }
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the scores are made of beside the legs and the factors. Set when `explain` was set, and beside
+     * near misses.
+     * </pre>
+     *
+     * <code>.muniment.v1.ScoreBasis score_basis = 17 [json_name = "scoreBasis"];</code>
+     */
+    public Builder mergeScoreBasis(dev.muniment.v1.ScoreBasis value) {
+      if (scoreBasisBuilder_ == null) {
+        if (((bitField0_ & 0x00000800) != 0) &&
+          scoreBasis_ != null &&
+          scoreBasis_ != dev.muniment.v1.ScoreBasis.getDefaultInstance()) {
+          getScoreBasisBuilder().mergeFrom(value);
+        } else {
+          scoreBasis_ = value;
+        }
+      } else {
+        scoreBasisBuilder_.mergeFrom(value);
+      }
+      if (scoreBasis_ != null) {
+        bitField0_ |= 0x00000800;
+        onChanged();
+      }
+      return this;
+    }
+    /**
+     * <pre>
+     * What the scores are made of beside the legs and the factors. Set when `explain` was set, and beside
+     * near misses.
+     * </pre>
+     *
+     * <code>.muniment.v1.ScoreBasis score_basis = 17 [json_name = "scoreBasis"];</code>
+     */
+    public Builder clearScoreBasis() {
+      bitField0_ = (bitField0_ & ~0x00000800);
+      scoreBasis_ = null;
+      if (scoreBasisBuilder_ != null) {
+        scoreBasisBuilder_.dispose();
+        scoreBasisBuilder_ = null;
+      }
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What the scores are made of beside the legs and the factors. Set when `explain` was set, and beside
+     * near misses.
+     * </pre>
+     *
+     * <code>.muniment.v1.ScoreBasis score_basis = 17 [json_name = "scoreBasis"];</code>
+     */
+    public dev.muniment.v1.ScoreBasis.Builder getScoreBasisBuilder() {
+      bitField0_ |= 0x00000800;
+      onChanged();
+      return internalGetScoreBasisFieldBuilder().getBuilder();
+    }
+    /**
+     * <pre>
+     * What the scores are made of beside the legs and the factors. Set when `explain` was set, and beside
+     * near misses.
+     * </pre>
+     *
+     * <code>.muniment.v1.ScoreBasis score_basis = 17 [json_name = "scoreBasis"];</code>
+     */
+    public dev.muniment.v1.ScoreBasisOrBuilder getScoreBasisOrBuilder() {
+      if (scoreBasisBuilder_ != null) {
+        return scoreBasisBuilder_.getMessageOrBuilder();
+      } else {
+        return scoreBasis_ == null ?
+            dev.muniment.v1.ScoreBasis.getDefaultInstance() : scoreBasis_;
+      }
+    }
+    /**
+     * <pre>
+     * What the scores are made of beside the legs and the factors. Set when `explain` was set, and beside
+     * near misses.
+     * </pre>
+     *
+     * <code>.muniment.v1.ScoreBasis score_basis = 17 [json_name = "scoreBasis"];</code>
+     */
+    private com.google.protobuf.SingleFieldBuilder<
+        dev.muniment.v1.ScoreBasis, dev.muniment.v1.ScoreBasis.Builder, dev.muniment.v1.ScoreBasisOrBuilder> 
+        internalGetScoreBasisFieldBuilder() {
+      if (scoreBasisBuilder_ == null) {
+        scoreBasisBuilder_ = new com.google.protobuf.SingleFieldBuilder<
+            dev.muniment.v1.ScoreBasis, dev.muniment.v1.ScoreBasis.Builder, dev.muniment.v1.ScoreBasisOrBuilder>(
+                getScoreBasis(),
+                getParentForChildren(),
+                isClean());
+        scoreBasis_ = null;
+      }
+      return scoreBasisBuilder_;
+    }
+
     private dev.muniment.v1.ConsistencyToken consistencyToken_;
     private com.google.protobuf.SingleFieldBuilder<
         dev.muniment.v1.ConsistencyToken, dev.muniment.v1.ConsistencyToken.Builder, dev.muniment.v1.ConsistencyTokenOrBuilder> consistencyTokenBuilder_;
@@ -3258,7 +3594,7 @@ private static final long serialVersionUID = 0L;
      * @return Whether the consistencyToken field is set.
      */
     public boolean hasConsistencyToken() {
-      return ((bitField0_ & 0x00000400) != 0);
+      return ((bitField0_ & 0x00001000) != 0);
     }
     /**
      * <pre>
@@ -3291,7 +3627,7 @@ private static final long serialVersionUID = 0L;
       } else {
         consistencyTokenBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00000400;
+      bitField0_ |= 0x00001000;
       onChanged();
       return this;
     }
@@ -3309,7 +3645,7 @@ private static final long serialVersionUID = 0L;
       } else {
         consistencyTokenBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00000400;
+      bitField0_ |= 0x00001000;
       onChanged();
       return this;
     }
@@ -3322,7 +3658,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder mergeConsistencyToken(dev.muniment.v1.ConsistencyToken value) {
       if (consistencyTokenBuilder_ == null) {
-        if (((bitField0_ & 0x00000400) != 0) &&
+        if (((bitField0_ & 0x00001000) != 0) &&
           consistencyToken_ != null &&
           consistencyToken_ != dev.muniment.v1.ConsistencyToken.getDefaultInstance()) {
           getConsistencyTokenBuilder().mergeFrom(value);
@@ -3333,7 +3669,7 @@ private static final long serialVersionUID = 0L;
         consistencyTokenBuilder_.mergeFrom(value);
       }
       if (consistencyToken_ != null) {
-        bitField0_ |= 0x00000400;
+        bitField0_ |= 0x00001000;
         onChanged();
       }
       return this;
@@ -3346,7 +3682,7 @@ private static final long serialVersionUID = 0L;
      * <code>.muniment.v1.ConsistencyToken consistency_token = 20 [json_name = "consistencyToken"];</code>
      */
     public Builder clearConsistencyToken() {
-      bitField0_ = (bitField0_ & ~0x00000400);
+      bitField0_ = (bitField0_ & ~0x00001000);
       consistencyToken_ = null;
       if (consistencyTokenBuilder_ != null) {
         consistencyTokenBuilder_.dispose();
@@ -3363,7 +3699,7 @@ private static final long serialVersionUID = 0L;
      * <code>.muniment.v1.ConsistencyToken consistency_token = 20 [json_name = "consistencyToken"];</code>
      */
     public dev.muniment.v1.ConsistencyToken.Builder getConsistencyTokenBuilder() {
-      bitField0_ |= 0x00000400;
+      bitField0_ |= 0x00001000;
       onChanged();
       return internalGetConsistencyTokenFieldBuilder().getBuilder();
     }
@@ -3458,7 +3794,7 @@ private static final long serialVersionUID = 0L;
         java.lang.String value) {
       if (value == null) { throw new NullPointerException(); }
       traceId_ = value;
-      bitField0_ |= 0x00000800;
+      bitField0_ |= 0x00002000;
       onChanged();
       return this;
     }
@@ -3472,7 +3808,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder clearTraceId() {
       traceId_ = getDefaultInstance().getTraceId();
-      bitField0_ = (bitField0_ & ~0x00000800);
+      bitField0_ = (bitField0_ & ~0x00002000);
       onChanged();
       return this;
     }
@@ -3490,7 +3826,7 @@ private static final long serialVersionUID = 0L;
       if (value == null) { throw new NullPointerException(); }
       checkByteStringIsUtf8(value);
       traceId_ = value;
-      bitField0_ |= 0x00000800;
+      bitField0_ |= 0x00002000;
       onChanged();
       return this;
     }
@@ -3507,7 +3843,7 @@ private static final long serialVersionUID = 0L;
      * @return Whether the readTime field is set.
      */
     public boolean hasReadTime() {
-      return ((bitField0_ & 0x00001000) != 0);
+      return ((bitField0_ & 0x00004000) != 0);
     }
     /**
      * <pre>
@@ -3540,7 +3876,7 @@ private static final long serialVersionUID = 0L;
       } else {
         readTimeBuilder_.setMessage(value);
       }
-      bitField0_ |= 0x00001000;
+      bitField0_ |= 0x00004000;
       onChanged();
       return this;
     }
@@ -3558,7 +3894,7 @@ private static final long serialVersionUID = 0L;
       } else {
         readTimeBuilder_.setMessage(builderForValue.build());
       }
-      bitField0_ |= 0x00001000;
+      bitField0_ |= 0x00004000;
       onChanged();
       return this;
     }
@@ -3571,7 +3907,7 @@ private static final long serialVersionUID = 0L;
      */
     public Builder mergeReadTime(com.google.protobuf.Timestamp value) {
       if (readTimeBuilder_ == null) {
-        if (((bitField0_ & 0x00001000) != 0) &&
+        if (((bitField0_ & 0x00004000) != 0) &&
           readTime_ != null &&
           readTime_ != com.google.protobuf.Timestamp.getDefaultInstance()) {
           getReadTimeBuilder().mergeFrom(value);
@@ -3582,7 +3918,7 @@ private static final long serialVersionUID = 0L;
         readTimeBuilder_.mergeFrom(value);
       }
       if (readTime_ != null) {
-        bitField0_ |= 0x00001000;
+        bitField0_ |= 0x00004000;
         onChanged();
       }
       return this;
@@ -3595,7 +3931,7 @@ private static final long serialVersionUID = 0L;
      * <code>.google.protobuf.Timestamp read_time = 22 [json_name = "readTime"];</code>
      */
     public Builder clearReadTime() {
-      bitField0_ = (bitField0_ & ~0x00001000);
+      bitField0_ = (bitField0_ & ~0x00004000);
       readTime_ = null;
       if (readTimeBuilder_ != null) {
         readTimeBuilder_.dispose();
@@ -3612,7 +3948,7 @@ private static final long serialVersionUID = 0L;
      * <code>.google.protobuf.Timestamp read_time = 22 [json_name = "readTime"];</code>
      */
     public com.google.protobuf.Timestamp.Builder getReadTimeBuilder() {
-      bitField0_ |= 0x00001000;
+      bitField0_ |= 0x00004000;
       onChanged();
       return internalGetReadTimeFieldBuilder().getBuilder();
     }

@@ -104,7 +104,8 @@ public interface RecallResponseOrBuilder extends
   /**
    * <pre>
    * Whether nothing in the scope is relevant to the query: no memory that may be recalled reached the
-   * minimum score. Then `memories` is empty, and that is the honest answer.
+   * minimum score. Then `memories` is empty, or holds what is pinned and applies whatever is asked, and
+   * that is the honest answer.
    * </pre>
    *
    * <code>bool no_relevant_memory = 4 [json_name = "noRelevantMemory"];</code>
@@ -251,7 +252,7 @@ public interface RecallResponseOrBuilder extends
 
   /**
    * <pre>
-   * The minimum score in force.
+   * The minimum score in force. 0: none, as the request asked for, or because FUSION_RRF has none of its own.
    * </pre>
    *
    * <code>double applied_min_score = 13 [json_name = "appliedMinScore"];</code>
@@ -312,6 +313,47 @@ public interface RecallResponseOrBuilder extends
    */
   dev.muniment.v1.NearMissOrBuilder getNearMissesOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * Whether `left_out` counts a part of the scope only: in a large one the memories that may come first are
+   * drawn from it, and what was not drawn stands in no count.
+   * </pre>
+   *
+   * <code>bool left_out_incomplete = 16 [json_name = "leftOutIncomplete"];</code>
+   * @return The leftOutIncomplete.
+   */
+  boolean getLeftOutIncomplete();
+
+  /**
+   * <pre>
+   * What the scores are made of beside the legs and the factors. Set when `explain` was set, and beside
+   * near misses.
+   * </pre>
+   *
+   * <code>.muniment.v1.ScoreBasis score_basis = 17 [json_name = "scoreBasis"];</code>
+   * @return Whether the scoreBasis field is set.
+   */
+  boolean hasScoreBasis();
+  /**
+   * <pre>
+   * What the scores are made of beside the legs and the factors. Set when `explain` was set, and beside
+   * near misses.
+   * </pre>
+   *
+   * <code>.muniment.v1.ScoreBasis score_basis = 17 [json_name = "scoreBasis"];</code>
+   * @return The scoreBasis.
+   */
+  dev.muniment.v1.ScoreBasis getScoreBasis();
+  /**
+   * <pre>
+   * What the scores are made of beside the legs and the factors. Set when `explain` was set, and beside
+   * near misses.
+   * </pre>
+   *
+   * <code>.muniment.v1.ScoreBasis score_basis = 17 [json_name = "scoreBasis"];</code>
+   */
+  dev.muniment.v1.ScoreBasisOrBuilder getScoreBasisOrBuilder();
 
   /**
    * <pre>

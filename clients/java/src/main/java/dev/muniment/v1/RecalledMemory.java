@@ -284,6 +284,21 @@ private static final long serialVersionUID = 0L;
     return factors_.get(index);
   }
 
+  public static final int EVIDENCE_FIELD_NUMBER = 8;
+  private double evidence_ = 0D;
+  /**
+   * <pre>
+   * What spoke for the memory itself (`RankedMemory.evidence`). 0 in receipts from before it was recorded.
+   * </pre>
+   *
+   * <code>double evidence = 8 [json_name = "evidence"];</code>
+   * @return The evidence.
+   */
+  @java.lang.Override
+  public double getEvidence() {
+    return evidence_;
+  }
+
   private byte memoizedIsInitialized = -1;
   @java.lang.Override
   public final boolean isInitialized() {
@@ -318,6 +333,9 @@ private static final long serialVersionUID = 0L;
     }
     for (int i = 0; i < factors_.size(); i++) {
       output.writeMessage(7, factors_.get(i));
+    }
+    if (java.lang.Double.doubleToRawLongBits(evidence_) != 0) {
+      output.writeDouble(8, evidence_);
     }
     getUnknownFields().writeTo(output);
   }
@@ -355,6 +373,10 @@ private static final long serialVersionUID = 0L;
       size += com.google.protobuf.CodedOutputStream
         .computeMessageSize(7, factors_.get(i));
     }
+    if (java.lang.Double.doubleToRawLongBits(evidence_) != 0) {
+      size += com.google.protobuf.CodedOutputStream
+        .computeDoubleSize(8, evidence_);
+    }
     size += getUnknownFields().getSerializedSize();
     memoizedSize = size;
     return size;
@@ -385,6 +407,9 @@ private static final long serialVersionUID = 0L;
         .equals(other.getLegScoresList())) return false;
     if (!getFactorsList()
         .equals(other.getFactorsList())) return false;
+    if (java.lang.Double.doubleToLongBits(getEvidence())
+        != java.lang.Double.doubleToLongBits(
+            other.getEvidence())) return false;
     if (!getUnknownFields().equals(other.getUnknownFields())) return false;
     return true;
   }
@@ -417,6 +442,9 @@ private static final long serialVersionUID = 0L;
       hash = (37 * hash) + FACTORS_FIELD_NUMBER;
       hash = (53 * hash) + getFactorsList().hashCode();
     }
+    hash = (37 * hash) + EVIDENCE_FIELD_NUMBER;
+    hash = (53 * hash) + com.google.protobuf.Internal.hashLong(
+        java.lang.Double.doubleToLongBits(getEvidence()));
     hash = (29 * hash) + getUnknownFields().hashCode();
     memoizedHashCode = hash;
     return hash;
@@ -571,6 +599,7 @@ private static final long serialVersionUID = 0L;
         factorsBuilder_.clear();
       }
       bitField0_ = (bitField0_ & ~0x00000040);
+      evidence_ = 0D;
       return this;
     }
 
@@ -640,6 +669,9 @@ private static final long serialVersionUID = 0L;
       }
       if (((from_bitField0_ & 0x00000010) != 0)) {
         result.packed_ = packed_;
+      }
+      if (((from_bitField0_ & 0x00000080) != 0)) {
+        result.evidence_ = evidence_;
       }
     }
 
@@ -724,6 +756,9 @@ private static final long serialVersionUID = 0L;
           }
         }
       }
+      if (java.lang.Double.doubleToRawLongBits(other.getEvidence()) != 0) {
+        setEvidence(other.getEvidence());
+      }
       this.mergeUnknownFields(other.getUnknownFields());
       onChanged();
       return this;
@@ -801,6 +836,11 @@ private static final long serialVersionUID = 0L;
               }
               break;
             } // case 58
+            case 65: {
+              evidence_ = input.readDouble();
+              bitField0_ |= 0x00000080;
+              break;
+            } // case 65
             default: {
               if (!super.parseUnknownField(input, extensionRegistry, tag)) {
                 done = true; // was an endgroup tag
@@ -1726,6 +1766,50 @@ private static final long serialVersionUID = 0L;
         factors_ = null;
       }
       return factorsBuilder_;
+    }
+
+    private double evidence_ ;
+    /**
+     * <pre>
+     * What spoke for the memory itself (`RankedMemory.evidence`). 0 in receipts from before it was recorded.
+     * </pre>
+     *
+     * <code>double evidence = 8 [json_name = "evidence"];</code>
+     * @return The evidence.
+     */
+    @java.lang.Override
+    public double getEvidence() {
+      return evidence_;
+    }
+    /**
+     * <pre>
+     * What spoke for the memory itself (`RankedMemory.evidence`). 0 in receipts from before it was recorded.
+     * </pre>
+     *
+     * <code>double evidence = 8 [json_name = "evidence"];</code>
+     * @param value The evidence to set.
+     * @return This builder for chaining.
+     */
+    public Builder setEvidence(double value) {
+
+      evidence_ = value;
+      bitField0_ |= 0x00000080;
+      onChanged();
+      return this;
+    }
+    /**
+     * <pre>
+     * What spoke for the memory itself (`RankedMemory.evidence`). 0 in receipts from before it was recorded.
+     * </pre>
+     *
+     * <code>double evidence = 8 [json_name = "evidence"];</code>
+     * @return This builder for chaining.
+     */
+    public Builder clearEvidence() {
+      bitField0_ = (bitField0_ & ~0x00000080);
+      evidence_ = 0D;
+      onChanged();
+      return this;
     }
 
     // @@protoc_insertion_point(builder_scope:muniment.v1.RecalledMemory)

@@ -162,4 +162,14 @@ public interface RecalledMemoryOrBuilder extends
    */
   dev.muniment.v1.ScoreFactorOrBuilder getFactorsOrBuilder(
       int index);
+
+  /**
+   * <pre>
+   * What spoke for the memory itself (`RankedMemory.evidence`). 0 in receipts from before it was recorded.
+   * </pre>
+   *
+   * <code>double evidence = 8 [json_name = "evidence"];</code>
+   * @return The evidence.
+   */
+  double getEvidence();
 }

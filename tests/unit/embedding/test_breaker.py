@@ -1,0 +1,75 @@
+"""When queries leave an embedder alone that does not answer them in time."""
+
+import pytest
+
+from muniment_server.embedding.breaker import Breaker
+
+FAIR, REST = 1.0, 5.0
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def broken(clock: Clock) -> Breaker:
+    breaker = Breaker(clock)
+    for _ in range(3):
+        assert breaker.admits()
+        breaker.late(FAIR)
+    return breaker
+
+
+def test_three_in_a_row_are_enough_and_two_are_not(clock: Clock) -> None:
+    breaker = Breaker(clock)
+    for _ in range(5):
+        for _ in range(2):
+            assert breaker.admits()
+            breaker.late(FAIR)
+        assert breaker.admits()
+        breaker.answered()
+    assert not broken(clock).admits()
+
+
+def test_a_hurry_of_the_caller_counts_for_nothing(clock: Clock) -> None:
+    breaker = Breaker(clock)
+    for _ in range(10):
+        breaker.late(0.01)
+    assert breaker.admits()
+
+
+def test_after_the_rest_one_is_tried_at_a_time(clock: Clock) -> None:
+    breaker = broken(clock)
+    clock.now += REST - 0.01
+    assert not breaker.admits()
+    clock.now += 0.01
+    assert [breaker.admits() for _ in range(3)] == [True, False, False]
+    breaker.late(FAIR)
+    assert not breaker.admits(), "the rest began anew"
+    clock.now += REST
+    assert breaker.admits()
+    breaker.given_up()
+    assert breaker.admits(), "who went away said nothing"
+    breaker.answered()
+    assert [breaker.admits() for _ in range(3)] == [True, True, True]
+
+
+def test_a_hasty_trial_leaves_it_to_the_next_one(clock: Clock) -> None:
+    breaker = broken(clock)
+    clock.now += REST
+    assert breaker.admits()
+    breaker.late(0.01)
+    assert breaker.admits()
+
+
+def test_answers_that_were_under_way_end_the_rest(clock: Clock) -> None:
+    breaker = broken(clock)
+    breaker.answered()
+    assert breaker.admits()
