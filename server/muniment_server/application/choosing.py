@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Generic, Protocol, TypeVar
 
-from muniment_server.domain.model import MemoryKind, Revision, TrustLevel
+from muniment_server.domain.model import Revision, TrustLevel
+from muniment_server.domain.sources import bounded_source
 
 
 class Found(Protocol):
@@ -62,15 +63,5 @@ def most_of_source(limit: int, source_share: float) -> int:
 
 
 def source_of(revision: Revision) -> str | None:
-    """The source that a memory counts for, or None for one that is no bounded source; as in sql/recall.sql.
-
-    A turn of MEDIUM trust is what an agent said itself: the conversation that its `source_ref` may name is
-    no document that could be stuffed.
-    """
-    if revision.trust >= TrustLevel.HIGH:
-        return None
-    if revision.kind is MemoryKind.TURN and revision.trust is TrustLevel.MEDIUM:
-        return None
-    if revision.source_ref:
-        return f"ref {revision.source_ref}"
-    return f"author {revision.author}" if revision.trust < TrustLevel.MEDIUM else None
+    """The source that a memory counts for, or None for one that is no bounded source."""
+    return bounded_source(revision.trust, revision.kind, revision.source_ref, revision.author)

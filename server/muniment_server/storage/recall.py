@@ -1,6 +1,6 @@
 """The statement of Recall, in the forms that scopes and queries need."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -18,6 +18,7 @@ from muniment_server.domain.model import (
     TimeRange,
 )
 from muniment_server.domain.ranking import DEFAULTS, RankingSettings
+from muniment_server.domain.sources import bounded_source
 
 from .database import Row, UnitOfWork
 from .memories import filter_values, is_unrestricted, to_revision, to_scope
@@ -195,10 +196,12 @@ class RecallRows:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What was last seen of a scope: its ACTIVE memories, and whether a TURN was ever among those there."""
+    """What was last seen of a scope: its ACTIVE memories, whether a TURN was ever among those there, and
+    whether one source had too many of the last ones found."""
 
     size: int
     turns: bool | None = None
+    crowded: bool = False
 
 
 class Scales:
@@ -211,16 +214,23 @@ class Scales:
         self._most = most
         self._scales: OrderedDict[tuple[UUID, UUID], Scale] = OrderedDict()
 
-    def note(self, tenant_id: UUID, scope_id: UUID, size: int, turns: bool | None = None) -> None:
-        """Remember a size, and whether there are turns if that was looked for; the oldest note is forgotten.
+    def note(
+        self,
+        tenant_id: UUID,
+        scope_id: UUID,
+        size: int,
+        turns: bool | None = None,
+        crowded: bool | None = None,
+    ) -> None:
+        """Remember a size, and of the others what was looked for; the oldest note is forgotten.
 
         Where turns were once they are looked for again: who may see them is another question each time.
         """
         key = tenant_id, scope_id
-        before = self._scales.get(key)
-        if before is not None and (turns is None or before.turns):
+        before = self._scales.get(key, Scale(size))
+        if turns is None or before.turns:
             turns = before.turns
-        self._scales[key] = Scale(size, turns)
+        self._scales[key] = Scale(size, turns, before.crowded if crowded is None else crowded)
         self._scales.move_to_end(key)
         if len(self._scales) > self._most:
             self._scales.popitem(last=False)
@@ -332,16 +342,40 @@ async def _score_all(
     work: UnitOfWork, values: Mapping[str, Any], read: _Statement
 ) -> tuple[list[Row], list[Row]]:
     """Score all, with what turns need where there are turns."""
-    scope_id: UUID = values["scope_id"]
-    scale = _SCALES.get(work.tenant_id, scope_id)
+    tenant_id, scope_id = work.tenant_id, values["scope_id"]
+    scale = _SCALES.get(tenant_id, scope_id) or Scale(0)
     # What is filtered out is no turn either.
     without = values["kinds"] is not None and MemoryKind.TURN not in values["kinds"]
-    name = "recall_facts" if without or (scale is not None and scale.turns is False) else "recall_turns"
-    scopes, rows = await work.fetch_together(read, ("recall" if values["reciprocal"] else name, values))
-    _SCALES.note(work.tenant_id, scope_id, _size(scopes), rows[0]["turns"])
-    if name == "recall_facts" and rows[0]["turns"] and not without and not values["reciprocal"]:
-        scopes, rows = await work.fetch_together(read, ("recall_turns", values))
+    form = "recall_facts" if without or scale.turns is False else "recall_turns"
+    name = "recall" if values["reciprocal"] or (scale.crowded and values["limit"]) else form
+    scopes, rows = await work.fetch_together(read, (name, values))
+    turns: bool = rows[0]["turns"]
+    if name == "recall_facts" and turns and not without:
+        name = "recall_turns"
+        scopes, rows = await work.fetch_together(read, (name, values))
+    crowded = _are_crowded(rows, values)
+    if crowded and name != "recall":
+        scopes, rows = await work.fetch_together(read, ("recall", values))
+    _SCALES.note(tenant_id, scope_id, _size(scopes), turns, crowded if values["limit"] else None)
     return scopes, rows
+
+
+def _are_crowded(rows: Sequence[Row], values: Mapping[str, Any]) -> bool:
+    """Whether so many of the first are of sources with too many there that too few are left.
+
+    The rule is that of application/choosing.py. What stands behind them is then to be found as well, which
+    `recall` does at once; the other forms tell by what they found.
+    """
+    found = [row for row in rows if row["found"]][: values["fetch"]]
+    if not values["limit"] or len(found) < values["fetch"]:
+        return False
+    counts: Counter[str | None] = Counter()
+    left = 0
+    for row in found:
+        source = bounded_source(row["trust"], row["kind"], row["source_ref"], row["author"])
+        counts[source] += 1
+        left += source is None or counts[source] <= values["source_most"]
+    return left < int(values["limit"])
 
 
 def _size(scopes: Sequence[Row]) -> int:

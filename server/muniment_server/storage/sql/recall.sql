@@ -218,10 +218,9 @@ scoped AS NOT MATERIALIZED (
     LEFT JOIN marked k ON k.doc_no = e.doc_no
     LEFT JOIN feedback b ON b.doc_no = e.doc_no AND b.content_revision = e.content_revision
 ), turns AS MATERIALIZED (  --@turns
-    -- The sessions of conversations, in order; a sitting is a session by number. Places are numbered through  --@turns
-    -- all sessions, with room between them for what is spread to either side.  --@turns
+    -- The sessions of conversations, in order; a sitting is a session by number.  --@turns
     SELECT doc_no, first_value(doc_no) OVER sequence AS sitting,  --@turns
-           (row_number() OVER rows + 4 * dense_rank() OVER sessions) * 32768 AS place,  --@turns
+           row_number() OVER sequence * 32768 AS place,  --@turns
            lag(asks) OVER sequence AS asked, lag(said) OVER sequence AS said_before, term_count,  --@turns
            term_count + 0.75::float8 * (coalesce(lag(term_count) OVER sequence, 0)  --@turns
                                         + coalesce(lead(term_count) OVER sequence, 0))  --@turns
@@ -233,33 +232,32 @@ scoped AS NOT MATERIALIZED (
     FROM seen  --@turns
     WHERE %(contextual)s::boolean AND left_by = 0 AND turn AND origin_session IS NOT NULL  --@turns
           AND origin_session = ANY(ARRAY(SELECT origin_session FROM sat_in))  --@drawn
-    WINDOW sequence AS (PARTITION BY origin_session COLLATE "C" ORDER BY turn_number, doc_no),  --@turns
-           rows AS (ORDER BY origin_session COLLATE "C", turn_number, doc_no),  --@turns
-           sessions AS (ORDER BY origin_session COLLATE "C")  --@turns
+    WINDOW sequence AS (PARTITION BY origin_session COLLATE "C" ORDER BY turn_number, doc_no)  --@turns
 ), turn_hits AS MATERIALIZED (  --@turns
     SELECT t.sitting, t.place + h.no AS spot, h.no, h.tf  --@turns
     FROM hits h  --@turns
     JOIN turns t ON t.doc_no = h.doc_no  --@turns
     WHERE NOT h.speaks  --@turns
 ), around_terms AS (  --@turns
-    SELECT spot, sum(tf) AS tf  --@turns
-    FROM (SELECT spot - 65536 AS spot, 0.5::float8 * tf AS tf FROM turn_hits  --@turns
-          UNION ALL SELECT spot - 32768, 0.75::float8 * tf FROM turn_hits  --@turns
-          UNION ALL SELECT spot, tf FROM turn_hits  --@turns
-          UNION ALL SELECT spot + 32768, 0.75::float8 * tf FROM turn_hits  --@turns
-          UNION ALL SELECT spot + 65536, 0.5::float8 * tf FROM turn_hits) spread  --@turns
-    GROUP BY spot  --@turns
+    SELECT sitting, spot, sum(tf) AS tf  --@turns
+    FROM (SELECT sitting, spot - 65536 AS spot, 0.5::float8 * tf AS tf FROM turn_hits  --@turns
+          UNION ALL SELECT sitting, spot - 32768, 0.75::float8 * tf FROM turn_hits  --@turns
+          UNION ALL SELECT sitting, spot, tf FROM turn_hits  --@turns
+          UNION ALL SELECT sitting, spot + 32768, 0.75::float8 * tf FROM turn_hits  --@turns
+          UNION ALL SELECT sitting, spot + 65536, 0.5::float8 * tf FROM turn_hits) spread  --@turns
+    GROUP BY sitting, spot  --@turns
 ), around_words AS MATERIALIZED (  --@turns
-    SELECT a.doc_no, sum(f.most * a.tf / nullif(a.tf + a.long, 0)) / (SELECT best_said FROM reach) AS share  --@turns
+    SELECT doc_no, sum(most * tf / nullif(tf + long, 0)) / (SELECT best_said FROM reach) AS share  --@turns
     FROM (  --@turns
-        SELECT t.doc_no, a.tf, a.spot & 32767 AS no,  --@turns
+        SELECT t.doc_no, a.tf,  --@turns
+               (SELECT array_agg(most ORDER BY no) FROM frequencies)[a.spot & 32767] AS most,  --@turns
                0.3::float8 + 0.9::float8 * least(4::float8,  --@turns
                    t.around_terms / nullif((SELECT avg(around_terms) FROM turns), 0)) AS long  --@turns
         FROM around_terms a  --@turns
-        JOIN turns t ON t.place = a.spot - (a.spot & 32767)  --@turns
+        JOIN turns t ON t.sitting = a.sitting AND t.place = a.spot - (a.spot & 32767)  --@turns
+        OFFSET 0  --@turns
     ) a  --@turns
-    JOIN frequencies f ON f.no = a.no  --@turns
-    GROUP BY a.doc_no  --@turns
+    GROUP BY doc_no  --@turns
 ), sittings AS MATERIALIZED (  --@turns
     SELECT sitting, sum(term_count)::float8 AS terms, max(cosine) AS nearest FROM turns GROUP BY sitting  --@turns
 ), sitting_terms AS MATERIALIZED (  --@turns
@@ -429,36 +427,40 @@ scoped AS NOT MATERIALIZED (
 ), places AS (
     -- Places in each leg, to a depth; of equals in a leg that says little they are the same. Where the best are
     -- known already, only they need one, and what is not as good as the last of them takes none before them.
-    SELECT leg, doc_no, rank() OVER (PARTITION BY leg ORDER BY value DESC, tie) AS place
-    FROM ((SELECT 1 AS leg, doc_no, cosine AS value, memory_id AS tie FROM weighed
-           WHERE left_by = 0 AND %(vector_ranks)s::boolean AND cosine IS NOT NULL
-                 AND cosine >= (SELECT cosine FROM least)  --@summed
-           ORDER BY cosine DESC, memory_id LIMIT %(rank_depth)s)
-          UNION ALL
-          (SELECT 2, doc_no, bm25, memory_id FROM weighed
-           WHERE left_by = 0 AND %(lexical_ranks)s::boolean AND bm25 IS NOT NULL
-                 AND bm25 >= (SELECT bm25 FROM least)  --@summed
-           ORDER BY bm25 DESC, memory_id LIMIT %(rank_depth)s)
-          UNION ALL  --@turns
-          (SELECT 3, doc_no, around, memory_id FROM weighed  --@turns
-           WHERE left_by = 0 AND around > 0 AND around_weight > 0  --@turns
-                 AND around >= (SELECT around FROM least)  --@turns summed
-           ORDER BY around DESC, memory_id LIMIT %(rank_depth)s)  --@turns
-          UNION ALL  --@turns
-          (SELECT 4, doc_no, session_fit, NULL FROM weighed  --@turns
-           WHERE left_by = 0 AND session_part > 0  --@turns
-                 AND session_fit >= (SELECT session_fit FROM least)  --@turns summed
-           ORDER BY session_fit DESC, memory_id LIMIT %(rank_depth)s)  --@turns
-          UNION ALL
-          SELECT 5, doc_no, entity, NULL FROM weighed
+    SELECT 1 AS leg, doc_no, row_number() OVER (ORDER BY cosine DESC, memory_id) AS place
+    FROM (SELECT doc_no, cosine, memory_id FROM weighed
+          WHERE left_by = 0 AND %(vector_ranks)s::boolean AND cosine IS NOT NULL
+                AND cosine >= (SELECT cosine FROM least)  --@summed
+          ORDER BY cosine DESC, memory_id LIMIT %(rank_depth)s) first
+    UNION ALL
+    SELECT 2, doc_no, row_number() OVER (ORDER BY bm25 DESC, memory_id)
+    FROM (SELECT doc_no, bm25, memory_id FROM weighed
+          WHERE left_by = 0 AND %(lexical_ranks)s::boolean AND bm25 IS NOT NULL
+                AND bm25 >= (SELECT bm25 FROM least)  --@summed
+          ORDER BY bm25 DESC, memory_id LIMIT %(rank_depth)s) first
+    UNION ALL  --@turns
+    SELECT 3, doc_no, row_number() OVER (ORDER BY around DESC, memory_id)  --@turns
+    FROM (SELECT doc_no, around, memory_id FROM weighed  --@turns
+          WHERE left_by = 0 AND around > 0 AND around_weight > 0  --@turns
+                AND around >= (SELECT around FROM least)  --@turns summed
+          ORDER BY around DESC, memory_id LIMIT %(rank_depth)s) first  --@turns
+    UNION ALL  --@turns
+    SELECT 4, doc_no, rank() OVER (ORDER BY session_fit DESC)  --@turns
+    FROM (SELECT doc_no, session_fit, memory_id FROM weighed  --@turns
+          WHERE left_by = 0 AND session_part > 0  --@turns
+                AND session_fit >= (SELECT session_fit FROM least)  --@turns summed
+          ORDER BY session_fit DESC, memory_id LIMIT %(rank_depth)s) first  --@turns
+    UNION ALL
+    SELECT leg, doc_no, rank() OVER (PARTITION BY leg ORDER BY value DESC)
+    FROM (SELECT 5 AS leg, doc_no, entity AS value FROM weighed
           WHERE EXISTS (SELECT FROM marks) AND left_by = 0 AND entity_part > 0
                 AND entity >= (SELECT entity FROM least)  --@summed
           UNION ALL
-          SELECT 6, doc_no, named_time, NULL FROM weighed
+          SELECT 6, doc_no, named_time FROM weighed
           WHERE NOT isempty(%(spans)s::tstzmultirange) AND left_by = 0 AND time_part > 0
                 AND named_time >= (SELECT named_time FROM least)  --@summed
           UNION ALL
-          SELECT 7, doc_no, slot_part, NULL FROM weighed
+          SELECT 7, doc_no, slot_part FROM weighed
           WHERE left_by = 0 AND slot_part > 0
                 AND (SELECT slot_part FROM least) IS NOT NULL AND slot_part >= (SELECT slot_part FROM least)  --@summed
          ) legs
@@ -493,38 +495,39 @@ scoped AS NOT MATERIALIZED (
 ), ahead AS MATERIALIZED (
     SELECT doc_no, memory_id, score FROM scored WHERE relevant
     ORDER BY score DESC, memory_id LIMIT %(fetch)s
-), crowd AS MATERIALIZED (
-    -- Whether so many of the first are of sources with too many there that too few are left (the rule is that of
-    -- application/choosing.py). Then what comes behind them is found as well.
-    SELECT count(*) = %(fetch)s AND count(*) FILTER (WHERE place <= %(source_most)s) < %(limit)s AS crowded
-    FROM (SELECT CASE WHEN m.source IS NULL THEN 0
-                 ELSE row_number() OVER (PARTITION BY m.source ORDER BY a.score DESC, a.memory_id) END AS place
-          FROM ahead a
-          JOIN (SELECT memory_id, CASE WHEN trust >= 4 OR (trust = 3 AND kind = 7) THEN NULL
-                                       WHEN source_ref <> '' THEN 'ref ' || source_ref
-                                       WHEN trust < 3 THEN 'author ' || author END AS source
-                FROM memory
-                WHERE tenant_id = %(tenant_id)s AND memory_id = ANY(ARRAY(SELECT memory_id FROM ahead))
-                      AND %(limit)s::integer > 0) m ON m.memory_id = a.memory_id) places
-), behind AS MATERIALIZED (
-    SELECT doc_no, memory_id, score, source IS NOT NULL AND place > %(source_most)s AS too_many
-    FROM (SELECT s.doc_no, s.memory_id, s.score, m.source,
-                 row_number() OVER (PARTITION BY m.source ORDER BY s.score DESC, s.memory_id) AS place
-          FROM scored s
-          JOIN (SELECT memory_id, CASE WHEN trust >= 4 OR (trust = 3 AND kind = 7) THEN NULL
-                                       WHEN source_ref <> '' THEN 'ref ' || source_ref
-                                       WHEN trust < 3 THEN 'author ' || author END AS source
-                FROM memory
-                WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND (SELECT crowded FROM crowd)
-                ) m ON m.memory_id = s.memory_id
-          WHERE s.relevant AND (SELECT crowded FROM crowd)) places
+), crowd AS MATERIALIZED (  --@fused
+    -- Whether so many of the first are of sources with too many there that too few are left (the rule is that of  --@fused
+    -- application/choosing.py). Then what comes behind them is found as well.  --@fused
+    SELECT count(*) = %(fetch)s AND count(*) FILTER (WHERE place <= %(source_most)s) < %(limit)s AS crowded  --@fused
+    FROM (SELECT CASE WHEN m.source IS NULL THEN 0  --@fused
+                 ELSE row_number() OVER (PARTITION BY m.source ORDER BY a.score DESC, a.memory_id) END AS place  --@fused
+          FROM ahead a  --@fused
+          JOIN (SELECT memory_id, CASE WHEN trust >= 4 OR (trust = 3 AND kind = 7) THEN NULL  --@fused
+                                       WHEN source_ref <> '' THEN 'ref ' || source_ref  --@fused
+                                       WHEN trust < 3 THEN 'author ' || author END AS source  --@fused
+                FROM memory  --@fused
+                WHERE tenant_id = %(tenant_id)s AND memory_id = ANY(ARRAY(SELECT memory_id FROM ahead))  --@fused
+                      AND %(limit)s::integer > 0) m ON m.memory_id = a.memory_id) places  --@fused
+), behind AS MATERIALIZED (  --@fused
+    SELECT doc_no, memory_id, score, source IS NOT NULL AND place > %(source_most)s AS too_many  --@fused
+    FROM (SELECT s.doc_no, s.memory_id, s.score, m.source,  --@fused
+                 row_number() OVER (PARTITION BY m.source ORDER BY s.score DESC, s.memory_id) AS place  --@fused
+          FROM scored s  --@fused
+          JOIN (SELECT memory_id, CASE WHEN trust >= 4 OR (trust = 3 AND kind = 7) THEN NULL  --@fused
+                                       WHEN source_ref <> '' THEN 'ref ' || source_ref  --@fused
+                                       WHEN trust < 3 THEN 'author ' || author END AS source  --@fused
+                FROM memory  --@fused
+                WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND (SELECT crowded FROM crowd)  --@fused
+                ) m ON m.memory_id = s.memory_id  --@fused
+          WHERE s.relevant AND (SELECT crowded FROM crowd)) places  --@fused
 ), best AS MATERIALIZED (
     SELECT doc_no, memory_id, score, true AS found
-    FROM (SELECT * FROM ahead
-          UNION (SELECT doc_no, memory_id, score FROM behind WHERE NOT too_many
-                 ORDER BY score DESC, memory_id LIMIT %(fetch)s)
-          UNION (SELECT doc_no, memory_id, score FROM behind WHERE too_many
-                 ORDER BY score DESC, memory_id LIMIT %(fetch)s)) found
+    FROM ahead  --@summed
+    FROM (SELECT * FROM ahead  --@fused
+          UNION (SELECT doc_no, memory_id, score FROM behind WHERE NOT too_many  --@fused
+                 ORDER BY score DESC, memory_id LIMIT %(fetch)s)  --@fused
+          UNION (SELECT doc_no, memory_id, score FROM behind WHERE too_many  --@fused
+                 ORDER BY score DESC, memory_id LIMIT %(fetch)s)) found  --@fused
     UNION ALL
     (SELECT doc_no, memory_id, score, false AS found FROM scored
      WHERE pinned AND relevant IS NOT TRUE
