@@ -1,15 +1,19 @@
 """Another version of the text analysis: memories are found before, while and after the change."""
 
 from collections import Counter
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from contract.stored import Stored, until
+from contract.verified import findings
 from muniment_server.application import preparing
 from muniment_server.audit.verify import verify
 from muniment_server.domain.model import MemoryKind
 from muniment_server.retrieval.analysis import ANALYZER_VERSION
+from muniment_server.retrieval.earlier import index_terms_1
 from muniment_server.retrieval.indexing import IndexTerms
 from muniment_server.retrieval.versions import VERSIONS, Version, query_terms
 from support.postgres import PostgresDatabase
@@ -17,6 +21,7 @@ from support.service import item, running_service
 
 OLD = ANALYZER_VERSION - 1
 LEXICAL: Any = ["RETRIEVAL_LEG_LEXICAL"]
+ENTITY: Any = ["RETRIEVAL_LEG_ENTITY"]
 
 
 def _words(text: str) -> list[str]:
@@ -55,7 +60,9 @@ async def test_memories_of_an_older_version_are_found_and_brought_to_this_one(
         assert len(found) == 121
         database.execute("UPDATE instance SET analyzer = %s", (OLD,))
         running.service.reembedder.wake()
-        await until(lambda: database.rows("SELECT 1 FROM instance WHERE analyzer = 1"), 20.0)
+        await until(
+            lambda: database.rows("SELECT 1 FROM instance WHERE analyzer = %s", (ANALYZER_VERSION,)), 20.0
+        )
         await until(lambda: running.service.models.oldest_analyzer == ANALYZER_VERSION)
         assert {row["analyzer"] for row in Stored(database, "acme").rows("memory")} == {ANALYZER_VERSION}
         assert await caller.contents("u1", "baking", legs=LEXICAL) == ["Ada baked rolls"]
@@ -74,3 +81,58 @@ def test_a_query_has_the_terms_of_all_versions_that_may_be_there() -> None:
     assert query_terms("Painted boats", OLD)[:-2] == query_terms("Painted boats")
     # Versions that nobody knows any more are passed over.
     assert query_terms("Painted boats", OLD - 5) == query_terms("Painted boats", OLD)
+
+
+async def test_rows_of_the_first_version_are_found_beside_those_of_this_one_and_brought_over(
+    database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    """With the analysis that there really was, and what it read otherwise: ß, umlauts, names, characters."""
+    async with running_service(database, keys_folder=tmp_path / "keys") as running:
+        caller = running.caller("acme")
+        with monkeypatch.context() as first:
+            first.setattr(preparing, "ANALYZER_VERSION", 1)
+            first.setattr(preparing, "index_terms", index_terms_1)
+            old = await caller.write(
+                "u1", "Wohnt in der Hauptstraße", "Later we met Zoë and Clara", "他在臺灣"
+            )
+            await caller.write("u1", item("Has a cat", kind=MemoryKind.EVENT, speaker="Will"))
+        await caller.write("u1", "Arbeitet in der Hauptstraße", "Clara was in Turku", "她在臺灣")
+        await caller.write("u1", item("Has a dog", kind=MemoryKind.EVENT, speaker="Will"))
+        running.service.models.oldest_analyzer = 1
+        stored = Stored(database, "acme")
+        assert sorted(row["analyzer"] for row in stored.rows("memory")) == [1] * 4 + [2] * 4
+
+        async def named(query: str) -> set[str]:
+            answer = await caller.recall("u1", query, legs=ENTITY, min_score=0.0)
+            return {one.memory.content for one in answer.memories if one.score > 0}
+
+        async def check(*, beside: bool) -> None:
+            found = await caller.contents("u1", "Hauptstraße", legs=LEXICAL, min_score=0.0)
+            assert sorted(found) == ["Arbeitet in der Hauptstraße", "Wohnt in der Hauptstraße"]
+            assert sorted(await caller.contents("u1", "臺灣", legs=LEXICAL, min_score=0.0)) == [
+                "他在臺灣",
+                "她在臺灣",
+            ]
+            assert await named("What about Clara?") == {"Later we met Zoë and Clara", "Clara was in Turku"}
+            assert await named("What does Will have?") == {"Has a cat", "Has a dog"}
+            # What only this version reads is there for the rows that it has read.
+            assert len(await caller.contents("u1", "台湾", legs=LEXICAL, min_score=0.0)) == 2 - beside
+            assert await named("Where is Zoë?") == (set() if beside else {"Later we met Zoë and Clara"})
+
+        await check(beside=True)
+        before = datetime.now(UTC)
+        await caller.supersede(old.results[0].memory.memory_id, "Wohnt am Hafen")
+        await caller.supersede(
+            (await caller.write("u1", "Umzug")).results[0].memory.memory_id, "Wohnt in der Hauptstraße"
+        )
+        database.execute("UPDATE instance SET analyzer = 1")
+        running.service.reembedder.wake()
+        await until(lambda: running.service.models.oldest_analyzer == ANALYZER_VERSION, 20.0)
+        assert {row["analyzer"] for row in stored.rows("memory")} == {ANALYZER_VERSION}
+        await check(beside=False)
+        past = Timestamp()
+        past.FromDatetime(before)
+        then = await caller.contents("u1", "Hauptstraße", legs=LEXICAL, as_of_time=past, min_score=0.0)
+        assert sorted(then) == ["Arbeitet in der Hauptstraße", "Wohnt in der Hauptstraße"]
+        stored.check()
+        assert await findings(running, "acme") == []

@@ -12,7 +12,7 @@ from muniment_server.embedding.errors import EmbeddingError, QueryLate
 from muniment_server.embedding.live import LiveModel
 from muniment_server.identity.principal import CallContext
 from muniment_server.retrieval.queries import QueryTerms, analyse_query
-from muniment_server.retrieval.versions import query_terms
+from muniment_server.retrieval.versions import OLDEST_VERSION, query_terms
 from muniment_server.telemetry import names
 from muniment_server.telemetry.spans import embeddings_span
 
@@ -89,9 +89,11 @@ def take_query(
     terms = QueryTerms()
     if key is not None and command.query:
         try:
-            words = query_terms(command.query, services.models.oldest_analyzer)
+            # What a revision of the past was indexed with stays as it was.
+            oldest = OLDEST_VERSION if command.as_of else services.models.oldest_analyzer
+            words = query_terms(command.query, oldest)
             reference = command.reference_time or services.clock()
-            terms = analyse_query(command.query, words, reference, command.time_zone)
+            terms = analyse_query(command.query, words, reference, command.time_zone, oldest)
         except Exception as error:  # the other legs answer, if there is one
             if embedded[0] is None:
                 raise

@@ -6,11 +6,11 @@ with `ANALYZER_VERSION`, and any change of output needs a new number.
 
 | script | terms |
 | --- | --- |
-| Latin, ASCII | case folded, English Snowball stem, stop words left out |
-| Latin with accents | as written, and the same without accents |
+| Latin, ASCII | case folded (ß is ss), English Snowball stem, stop words left out |
+| Latin with accents | as written, with ae, oe, ue, oe, aa for ä, ö, ü, ø, å; and the same without accents |
 | Arabic, Hebrew, Greek, Cyrillic | optional marks and letter variants folded; Arabic article removed |
 | other spaced scripts | case folded words |
-| Chinese | dictionary words (search mode), character bigrams; in memories also each character |
+| Chinese | simplified; dictionary words (search mode), bigrams; in memories also each character |
 | Japanese | character bigrams of runs with kana; in memories also each kanji |
 | Korean | syllable bigrams of each word; in memories also its first syllable |
 | Thai, Lao, Khmer, Burmese and neighbours | bigrams of written characters (base with its marks) |
@@ -21,7 +21,7 @@ with `ANALYZER_VERSION`, and any change of output needs a new number.
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from itertools import islice
 
@@ -41,11 +41,12 @@ from muniment_server.retrieval.scripts import (
     MARK,
     UNSPACED,
     WORD,
+    simplified,
 )
 from muniment_server.retrieval.stopwords import CAPITAL_NAMES, CHINESE, CHINESE_PARTICLES, ENGLISH
 
 ANALYZER_NAME = "multiscript"
-ANALYZER_VERSION = 1
+ANALYZER_VERSION = 2
 """Stored with every indexed row; raise it with any change of what `analyze` returns."""
 
 MAX_TERMS = 32_768
@@ -57,7 +58,8 @@ MAX_TERM_LENGTH = 64
 """Code points; a longer term is replaced by a digest of itself and still matches exactly."""
 
 _MAX_EXPANSION = 2
-_MAX_FOLDED_LENGTH = 128
+MAX_FOLDED_LENGTH = 128
+"""Code points; a longer word stays as it is."""
 _COMPOUND_PARTS = re.compile(r"[^._\-/:@'&+,]+")
 _CASE_OR_DIGIT_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
@@ -76,6 +78,8 @@ _ARABIC_ARTICLES = ("وال", "بال", "كال", "فال", "ال", "لل")
 _LATIN_FOLD = str.maketrans(
     {"ø": "o", "đ": "d", "ð": "d", "ł": "l", "æ": "ae", "œ": "oe", "þ": "th", "ı": "i", "ħ": "h"}
 )
+# Whoever has no such key writes two letters: Mueller is Müller, while Muller may be either.
+_DIGRAPHS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 _CONTRACTIONS = ("s", "re", "ve", "ll", "d", "m")
 
 _ASCII_WORD = r"[A-Za-z0-9]+(?:[._\-/:@'&+,][A-Za-z0-9]+)*"
@@ -89,10 +93,13 @@ _SCAN = re.compile(
     rf"|(?P<flag>[\U0001f1e6-\U0001f1ff]{{2}})|(?P<emoji>[{EMOJI}])"
 )
 
+Fold = Callable[[str], Iterator[str]]
+
 _local = threading.local()
 
 
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """The English Snowball stem of an ASCII word in lower case."""
     # A Snowball stemmer keeps its working buffer in the object. The cache is off: it would hold words
     # of memories in the process after they were erased.
     stemmer = getattr(_local, "stemmer", None)
@@ -120,12 +127,26 @@ def _without_marks(word: str) -> str:
     return "".join(char for char in decomposed if not unicodedata.combining(char))
 
 
-def _foreign_word(word: str) -> Iterator[str]:
+def foreign_word(word: str) -> Iterator[str]:
     """Fold one word that has a character outside ASCII."""
-    if len(word) > _MAX_FOLDED_LENGTH:
+    if len(word) > MAX_FOLDED_LENGTH:
         yield word
         return
     word = unicodedata.normalize("NFKC", word.casefold())
+    if word.isascii():
+        yield stem(word) if word.isalpha() else word
+    elif not is_latin(word):
+        yield from other_alphabet(word)
+    else:
+        written = word.translate(_DIGRAPHS)
+        yield stem(written) if written.isascii() else written
+        plain = without_accents(word)
+        if plain not in (word, written) and plain.isascii():
+            yield stem(plain)
+
+
+def other_alphabet(word: str) -> Iterator[str]:
+    """Fold a word, in lower case, of which the alphabet is not Latin."""
     if _ARABIC.search(word):
         # Letter folding as in Lucene's ArabicNormalizer, article as in the light10 stemmer.
         word = _without_marks(word.translate(_ARABIC_FOLD))
@@ -134,20 +155,25 @@ def _foreign_word(word: str) -> Iterator[str]:
                 word = word[len(article) :]
                 break
         yield word
-    elif _STRIPPED_MARKS.search(word):
+    else:
         # U+0439 is a letter of its own, not an accented U+0438.
         yield word.replace("ё", "е") if "\u0400" <= word[0] <= "\u052f" else _without_marks(word)
-    else:
-        yield word
-        plain = _without_marks(word).translate(_LATIN_FOLD)
-        if plain != word and plain.isascii():
-            yield _stem(plain)
 
 
-def _simple_word(word: str, shouted: bool) -> Iterator[str]:
+def is_latin(word: str) -> bool:
+    """Whether a word in lower case has no letter of the alphabets that are folded in ways of their own."""
+    return not (_ARABIC.search(word) or _STRIPPED_MARKS.search(word))
+
+
+def without_accents(word: str) -> str:
+    """A Latin word in lower case with plain letters."""
+    return _without_marks(word).translate(_LATIN_FOLD)
+
+
+def _simple_word(word: str, shouted: bool, fold: Fold) -> Iterator[str]:
     """Terms of a word without punctuation inside."""
     if not word.isascii():
-        yield from _foreign_word(word)
+        yield from fold(word)
         return
     if word.isdigit():
         yield word
@@ -157,26 +183,26 @@ def _simple_word(word: str, shouted: bool) -> Iterator[str]:
         if word in CAPITAL_NAMES and not shouted:
             yield folded
         return
-    yield _stem(folded) if folded.isalpha() else folded
+    yield stem(folded) if folded.isalpha() else folded
     if folded.isalpha() and (word.islower() or word.isupper() or word.istitle()):
         return
     parts = _CASE_OR_DIGIT_PARTS.findall(word)
     if len(parts) > 1:
         for part in parts:
             if len(part) > 1:
-                yield part if part.isdigit() else _stem(part.lower())
+                yield part if part.isdigit() else stem(part.lower())
 
 
-def _compound(word: str, shouted: bool) -> Iterator[str]:
+def _compound(word: str, shouted: bool, fold: Fold) -> Iterator[str]:
     """Terms of words tied together by punctuation: contractions, codes, addresses, paths."""
     if "'" in word:
         head, _, tail = word.rpartition("'")
         if tail.lower() in _CONTRACTIONS:
-            yield from _word(head, shouted)
+            yield from _word(head, shouted, fold)
             return
         if tail.lower() == "t" and head[-1:].lower() == "n" and head.isalpha():
             if head.lower() not in ("can", "won", "shan"):
-                yield from _simple_word(head[:-1], shouted)
+                yield from _simple_word(head[:-1], shouted, fold)
             yield "not"
             return
     whole = word.casefold().replace("'", "")
@@ -184,16 +210,16 @@ def _compound(word: str, shouted: bool) -> Iterator[str]:
     if "," in whole and _THOUSANDS.fullmatch(whole):
         yield whole.replace(",", "")
     for part in _COMPOUND_PARTS.findall(word):
-        yield from _simple_word(part, shouted)
+        yield from _simple_word(part, shouted, fold)
 
 
-def _word(word: str, shouted: bool) -> Iterator[str]:
+def _word(word: str, shouted: bool, fold: Fold) -> Iterator[str]:
     if word.isalnum():
-        yield from _simple_word(word, shouted)
+        yield from _simple_word(word, shouted, fold)
     elif _COMPOUND_PARTS.fullmatch(word):
-        yield from _foreign_word(word)
+        yield from fold(word)
     else:
-        yield from _compound(word, shouted)
+        yield from _compound(word, shouted, fold)
 
 
 def _bigrams(units: list[str] | str) -> Iterator[str]:
@@ -220,8 +246,8 @@ def _japanese(run: str, query: bool) -> Iterator[str]:
         yield from (char for char in run if HAN_CHARACTER.match(char))
 
 
-def _terms(text: str, query: bool) -> Iterator[str]:
-    text = normalize(text)
+def _terms(text: str, query: bool, fold: Fold, characters: Callable[[str], str]) -> Iterator[str]:
+    text = characters(normalize(text))
     shouted = text.isupper() and " " in text
     scan = _ASCII_SCAN if text.isascii() else _SCAN
     for match in scan.finditer(text):
@@ -229,9 +255,9 @@ def _terms(text: str, query: bool) -> Iterator[str]:
         if kind == "word":
             if found.isascii() and found.isalpha() and found.islower():
                 if found not in ENGLISH:
-                    yield _stem(found)
+                    yield stem(found)
                 continue
-            yield from _word(found, shouted)
+            yield from _word(found, shouted, fold)
         elif kind == "cjk":
             yield from _japanese(found, query) if HAS_KANA.search(found) else _chinese(found, query)
         elif kind == "hangul":
@@ -258,12 +284,24 @@ def _bounded(term: str) -> str:
 class Analyzer:
     """Turns text into index terms. Stateless and safe to share between threads.
 
+    fold: makes terms of a word outside ASCII; characters: makes one of characters that mean the same. Other
+    ones than those at hand are those of an earlier version.
+
     Linear in the length of the text: up to about 60 ms for 32 KiB of Chinese, 25 ms of English. Never
     raises because of what a text contains; a text without words gives no terms.
     """
 
     name = ANALYZER_NAME
-    version = ANALYZER_VERSION
+
+    def __init__(
+        self,
+        version: int = ANALYZER_VERSION,
+        fold: Fold = foreign_word,
+        characters: Callable[[str], str] = simplified,
+    ) -> None:
+        self.version = version
+        self._fold = fold
+        self._characters = characters
 
     def warm_up(self) -> None:
         """Load the Chinese dictionary now instead of at the first Chinese text."""
@@ -271,10 +309,14 @@ class Analyzer:
 
     def analyze(self, text: str) -> list[str]:
         """Return the terms of a memory, repeated as often as they occur."""
-        return [_bounded(term) for term in islice(_terms(text, query=False), MAX_TERMS) if term]
+        return [
+            _bounded(term)
+            for term in islice(_terms(text, False, self._fold, self._characters), MAX_TERMS)
+            if term
+        ]
 
     def analyze_query(self, text: str) -> list[str]:
         """Return the distinct terms of a query in the order in which they first occur."""
-        found = islice(_terms(text, query=True), MAX_TERMS)
+        found = islice(_terms(text, True, self._fold, self._characters), MAX_TERMS)
         terms = dict.fromkeys(_bounded(term) for term in found if term)
         return list(islice(terms, MAX_QUERY_TERMS))

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from muniment_server.retrieval.analysis import Analyzer, normalize
+from muniment_server.retrieval.naming import names
+from muniment_server.retrieval.scripts import simplified
 from muniment_server.retrieval.times import names_time
 
 SAYS_TIME = "\x1fsays:time"
@@ -20,12 +22,14 @@ SAYS_NAME = "\x1fsays:name"
 ASKS = "\x1fasks"
 """Marks of a text's form: it names a time, a number or a name, or ends as a question."""
 
-MAX_NAMES = 64
+MAX_NAMES = 128
 """Names of one text; those that come first are kept."""
+MAX_READ_CHARACTERS = 4_000
+"""So much of a text is read for its form and its names."""
 _SPEAKER = "\x1fspeaker:"
 _NAME = "\x1fname:"
+_CALLED = "\x1fcalled:"
 _SLOT = "\x1fslot:"
-_MAX_CHARACTERS = 4_000
 _MAX_SLOT_WORDS = 16
 _NUMBER_WORDS = (
     "one two three four five six seven eight nine ten eleven twelve dozen hundred thousand couple few several"
@@ -34,10 +38,6 @@ _NUMBER_WORDS = (
 _NUMBER = re.compile(
     rf"\d|\b(?:{_NUMBER_WORDS})\b|[两几百千万]|[一二三四五六七八九十]+[个次年月天岁只本位]", re.IGNORECASE
 )
-# A word in capitals that no sentence begins with, and what stands between the quotation marks of titles.
-_CAPITALS = re.compile(r"(?<=[a-z,;:)\]0-9] )[A-Z][A-Za-z'’-]+(?: [A-Z][A-Za-z'’-]+)*")
-_TITLE = re.compile(r"[“\"《「『]([^”\"》」』\n]{1,60})[”\"》」』]")
-_PRONOUN = re.compile(r"I(?:['’](?:m|ve|d|ll))?")
 _CLOSING = " \t\r\n\"'”’)]）」』~*"
 _analyzer = Analyzer()
 
@@ -62,31 +62,36 @@ def index_terms(content: str, speaker: str | None = None, slot: str | None = Non
     length = frequencies.total()
     if speaker:
         frequencies.update(speaker_marks(name_terms(speaker)))
-    start = normalize(content[:_MAX_CHARACTERS])
-    named = list(islice(_names(start), MAX_NAMES))
-    frequencies.update(dict.fromkeys(name_marks(term for name in named for term in name_terms(name)), 1))
-    for mark, holds in (
-        (SAYS_NAME, bool(named)),
-        (SAYS_NUMBER, bool(_NUMBER.search(start))),
-        (SAYS_TIME, names_time(start)),
-        (ASKS, content.rstrip(_CLOSING).endswith(("?", "？", "؟"))),
-    ):
-        if holds:
-            frequencies[mark] = 1
+    start = normalize(content[:MAX_READ_CHARACTERS])
+    found = list(islice(names(simplified(start)), MAX_NAMES))
+    for marks, ones in ((called_marks, found), (name_marks, [name for name in found if name.sure])):
+        terms = dict.fromkeys(term for name in ones for term in name_terms(name.text))
+        frequencies.update(marks(terms))
+    frequencies.update(form_marks(content, start, any(name.sure for name in found)))
     return IndexTerms(frequencies, length).with_slot(slot)
 
 
-def _names(text: str) -> Iterable[str]:
-    for found in _CAPITALS.finditer(text):
-        if not _PRONOUN.fullmatch(found[0]):
-            yield found[0]
-    for found in _TITLE.finditer(text):
-        yield found[1]
+def form_marks(content: str, start: str, says_name: bool) -> dict[str, int]:
+    """The marks of a text's form; start: its beginning, normalised."""
+    return {
+        mark: 1
+        for mark, holds in (
+            (SAYS_NAME, says_name),
+            (SAYS_NUMBER, bool(_NUMBER.search(start))),
+            (SAYS_TIME, names_time(start)),
+            (ASKS, content.rstrip(_CLOSING).endswith(("?", "？", "؟"))),
+        )
+        if holds
+    }
 
 
 def name_terms(name: str) -> list[str]:
-    """The distinct terms of a name, as a query that names it gives them."""
-    return list(dict.fromkeys(_analyzer.analyze_query(name) or [name.casefold()]))
+    """The distinct terms of a name, as a query that names it gives them.
+
+    Of a name in Chinese characters its pairs and words: single ones are in many names.
+    """
+    terms = _analyzer.analyze_query(name)
+    return [term for term in terms if len(term) > 1 or term.isascii()] or terms or [name.casefold()]
 
 
 def slot_words(slot: str) -> list[str]:
@@ -101,8 +106,13 @@ def speaker_marks(terms: Sequence[str]) -> list[str]:
 
 
 def name_marks(terms: Iterable[str]) -> list[str]:
-    """The marks of names that a text mentions."""
+    """The marks of names that a text mentions, of which the capital can mean nothing else."""
     return [_NAME + term for term in terms]
+
+
+def called_marks(terms: Iterable[str]) -> list[str]:
+    """The marks of what may be a name in a text, for a query that says that it is one."""
+    return [_CALLED + term for term in terms]
 
 
 def slot_marks(terms: Sequence[str]) -> list[str]:

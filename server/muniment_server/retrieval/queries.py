@@ -6,16 +6,20 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from muniment_server.domain.model import TimeRange
-from muniment_server.retrieval.analysis import normalize
+from muniment_server.retrieval.analysis import ANALYZER_VERSION, normalize
 from muniment_server.retrieval.indexing import (
     SAYS_NAME,
     SAYS_NUMBER,
     SAYS_TIME,
+    called_marks,
     name_marks,
     name_terms,
     slot_marks,
     speaker_marks,
 )
+from muniment_server.retrieval.naming import named
+from muniment_server.retrieval.scripts import simplified
+from muniment_server.retrieval.stopwords import CHINESE_PERSONS
 from muniment_server.retrieval.times import asks_when, time_spans
 
 _MAX_CHARACTERS = 2_000
@@ -45,9 +49,10 @@ _NI_SAY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class QueryTerms:
-    """An analysed query. `speakers`, `names` and `slots` are marks in the order of `words`.
+    """An analysed query. `speakers` and `slots` are marks in the order of `words`.
 
-    roles: marks of the speakers that "I" and "you" mean. wanted: marks of what an answer says. spans: times
+    roles: marks of the speakers that "I" and "you" mean, or who are named by what is no word, like Will.
+    names: marks of the names that it may ask for. wanted: marks of what an answer says. spans: times
     that the query names, in UTC.
     """
 
@@ -60,12 +65,18 @@ class QueryTerms:
     spans: Sequence[TimeRange] = ()
 
 
-def analyse_query(text: str, words: Sequence[str], reference: datetime, zone: tzinfo) -> QueryTerms:
+def analyse_query(
+    text: str, words: Sequence[str], reference: datetime, zone: tzinfo, oldest: int = ANALYZER_VERSION
+) -> QueryTerms:
     """Read a query of which the terms are known already.
 
-    reference, aware: what "yesterday" starts from; zone: whose days are meant.
+    reference, aware: what "yesterday" starts from; zone: whose days are meant. oldest: the oldest version of
+    the analysis that may have made what is in the store.
     """
-    start = normalize(text[:_MAX_CHARACTERS]).lower()
+    written = normalize(text[:_MAX_CHARACTERS])
+    start = written.lower()
+    called = dict.fromkeys(term for name in named(written) for term in name_terms(name))
+    unsaid = [term for term in (*called, *CHINESE_PERSONS.findall(simplified(written))) if term not in words]
     wanted = [
         mark
         for mark, asked in (
@@ -78,9 +89,15 @@ def analyse_query(text: str, words: Sequence[str], reference: datetime, zone: tz
     return QueryTerms(
         words=words,
         speakers=speaker_marks(words),
-        names=name_marks(words),
+        names=[
+            *called_marks(called),
+            # Before version 2 a name had no other mark.
+            *name_marks(
+                word for word in {**dict.fromkeys(words), **called} if oldest < 2 or word not in called
+            ),
+        ],
         slots=slot_marks(words),
-        roles=speaker_marks([term for role in _roles(start) for term in name_terms(role)]),
+        roles=speaker_marks([*(term for role in _roles(start) for term in name_terms(role)), *unsaid]),
         wanted=wanted,
         spans=time_spans(start, reference, zone),
     )

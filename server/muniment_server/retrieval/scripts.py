@@ -8,6 +8,7 @@ from ``unicodedata``; that takes some 50 ms and follows the Unicode version of t
 import re
 import unicodedata
 from collections.abc import Iterable
+from pathlib import Path
 
 _HAN_RANGES = (
     (0x2E80, 0x2FDF),
@@ -114,3 +115,13 @@ HAN_CHARACTER = re.compile(f"[{HAN}]")
 HAS_KANA = re.compile(f"[{KANA}]")
 #: Invisible characters that stand inside words without separating them.
 INVISIBLE = re.compile("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff]")
+
+# Some characters have more than one simplified form; which one does not matter, since both sides take it.
+_SIMPLIFIED = str.maketrans(
+    *Path(__file__).with_name("data").joinpath("simplified.txt").read_text(encoding="utf-8").splitlines()
+)
+
+
+def simplified(text: str) -> str:
+    """A text with simplified Chinese characters for traditional ones, Japanese and Korean texts included."""
+    return text.translate(_SIMPLIFIED) if not text.isascii() and HAN_CHARACTER.search(text) else text

@@ -9,6 +9,11 @@ from typing import Any
 
 _lock = threading.Lock()
 _tokenizer: Any = None
+# Family names that begin few other words of three characters.
+_FAMILY = frozenset(
+    "王李张刘陈杨赵周吴徐孙胡朱林何郭罗梁宋郑谢韩唐冯董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪"
+    "田任姜范姚谭廖邹熊陆郝孔崔邱秦侯邵孟段钱汤尹黎乔贺赖龚"
+)
 
 
 def _load() -> Any:
@@ -31,11 +36,23 @@ def _load() -> Any:
         def initialize(self, dictionary: str | None = None) -> None:
             path = Path(jieba.__file__).with_name("dict.txt")
             self.FREQ, self.total = self.gen_pfdict(path.open("rb"))
+            self.names = frozenset(_names(path))
             self.initialized = True
 
     tokenizer = OfflineTokenizer()
     tokenizer.initialize()
     return tokenizer
+
+
+def _names(path: Path) -> Iterator[str]:
+    """The people of a dictionary: what it calls names also has peaks, dynasties and thanks in it."""
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            word, _, rest = line.partition(" ")
+            if rest.rstrip().endswith((" nr", " nrfg")) and (
+                (len(word) == 3 and word[0] in _FAMILY) or (len(word) == 2 and word[0] in "老小阿")
+            ):
+                yield word
 
 
 def warm_up() -> None:
@@ -55,3 +72,14 @@ def words(run: str) -> Iterator[str]:
     """
     warm_up()
     return iter(_tokenizer.cut_for_search(run, HMM=False))
+
+
+def pieces(run: str) -> Iterator[str]:
+    """Yield the words of a run of Han characters, one behind the other; unknown ones by characters."""
+    warm_up()
+    return iter(_tokenizer.cut(run, HMM=False))
+
+
+def is_name(word: str) -> bool:
+    """Whether the dictionary has a word as the name of a person, and hardly as anything else."""
+    return word in _tokenizer.names

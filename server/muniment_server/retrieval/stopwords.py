@@ -6,6 +6,8 @@ to contain, and because the most frequent words make the longest posting lists. 
 and month names ("may") are kept.
 """
 
+import re
+
 _ENGLISH = """
 a about am an and any are as at be because been being but by can could did do does doing for from
 had has have having he her here hers him his how i if in into is it its itself just let many me
@@ -26,3 +28,5 @@ CHINESE = frozenset(_CHINESE.split())
 CAPITAL_NAMES = frozenset({"IT", "US", "WHO"})
 #: Characters that only tie words together: a bigram across one of them is noise.
 CHINESE_PARTICLES = frozenset("的了吗呢吧啊呀嘛哦着是我你您他她它这那")
+#: Who is meant by no name; a speaker may be called just so.
+CHINESE_PERSONS = re.compile("[我你您他她它](?!们)")

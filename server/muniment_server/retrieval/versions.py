@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from muniment_server.retrieval.analysis import ANALYZER_VERSION, Analyzer
+from muniment_server.retrieval.earlier import ANALYZER_1, index_terms_1
 from muniment_server.retrieval.indexing import IndexTerms, index_terms
 
 
@@ -21,7 +22,12 @@ class Version:
     query: Callable[[str], Sequence[str]]
 
 
-VERSIONS: dict[int, Version] = {ANALYZER_VERSION: Version(index_terms, Analyzer().analyze_query)}
+VERSIONS: dict[int, Version] = {
+    1: Version(index_terms_1, ANALYZER_1.analyze_query),
+    ANALYZER_VERSION: Version(index_terms, Analyzer().analyze_query),
+}
+OLDEST_VERSION = min(VERSIONS)
+"""Earlier revisions, of what was known at a time, keep the terms of their version for good."""
 
 
 def index_terms_of(version: int, content: str, speaker: str | None) -> IndexTerms:
