@@ -221,6 +221,29 @@ async def test_values_that_are_left_out_make_no_other_statement(pool: Database) 
         assert await work.fetch("prepared", like="%bigint[]%") == [{"n": 1}]
 
 
+async def test_numbers_of_any_size_arrive_as_they_are(pool: Database) -> None:
+    pool.statements["lists"] = compile_statement(
+        "lists",
+        "SELECT %(whole)s::bigint[] AS whole, %(parts)s::float8[] AS parts, %(words)s::text[] AS words",
+    )
+    for whole, parts, words in (
+        ([1], [0.1], ["a"]),
+        (
+            [1, -2],
+            [0.30000000000000004, -0.0],
+            ["{}", 'b"'],
+        ),
+        ([40_000], [5e-324, 1.7976931348623157e308], []),
+        ([], [], ["NULL"]),
+        ([-(2**63), 2**63 - 1, 3_000_000_000], [1e22, float("inf")], ["c"]),
+        ([7], [2.5], ["d,e"]),
+    ):
+        async with pool.transaction(None) as work:
+            assert await work.fetch("lists", whole=whole, parts=parts, words=words) == [
+                {"whole": whole, "parts": parts, "words": words}
+            ]
+
+
 async def test_a_statement_that_came_behind_a_failure_is_prepared_again(pool: Database) -> None:
     async def attempt() -> None:
         async with pool.transaction(None) as work:

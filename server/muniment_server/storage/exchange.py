@@ -5,6 +5,7 @@ answers in between, which costs more than most of our statements do. Here they l
 an answer, and how values are adapted and what is prepared is kept with the connection.
 """
 
+import sys
 from collections import OrderedDict, deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ from psycopg.abc import PQGen, Transformer
 from psycopg.adapt import PyFormat
 from psycopg.errors import error_from_result
 from psycopg.generators import fetch_many, send
+from psycopg.postgres import types
 from psycopg.pq import ConnStatus, ExecStatus, Format
 from psycopg.pq.abc import PGresult
 
@@ -29,6 +31,14 @@ _MOST_PREPARED: Final = 400
 """On one connection: each is a plan that the server keeps."""
 _SAYS_NOTHING_OF_PLANS: Final = ("22", "23", "40", "55", "57")
 """Classes of errors that leave what is prepared as good as it was."""
+_INT, _FLOAT = frozenset({int}), frozenset({float})
+_BOUNDS: Final[Mapping[int, tuple[frozenset[type], float, float]]] = {
+    types["int2"].array_oid: (_INT, -(1 << 15), (1 << 15) - 1),
+    types["int4"].array_oid: (_INT, -(1 << 31), (1 << 31) - 1),
+    types["int8"].array_oid: (_INT, -(1 << 63), (1 << 63) - 1),
+    types["float8"].array_oid: (_FLOAT, -sys.float_info.max, sys.float_info.max),
+}
+"""By the types of lists of numbers: what is in one, from where to where."""
 _DONE: Final = frozenset(
     (int(ExecStatus.TUPLES_OK), int(ExecStatus.COMMAND_OK), int(ExecStatus.PIPELINE_SYNC))
 )
@@ -63,24 +73,50 @@ class Kept:
     stale: bool = False
     """Whether the server still has prepared what is not to be used any more."""
 
-    def types_of(self, statement: Statement, values: Sequence[Any]) -> tuple[int, ...]:
-        """The types of the values that the transformer has just adapted."""
-        given = self.transformer.types or ()
+    def adapted(self, statement: Statement, values: list[Any]) -> tuple[Sequence[Any], tuple[int, ...]]:
+        """The values as they are sent, and their types."""
         before = self.types.get(statement.text)
+        untyped: list[int] = []
+        if before is not None:
+            for place, value in enumerate(values):
+                # The driver gives no type to what is None or an empty list; to the server it may have any.
+                if value is None:
+                    untyped.append(place)
+                elif type(value) is list:
+                    numbers = _as_text(value, before[place])
+                    if numbers is not None:
+                        values[place] = numbers
+                        untyped.append(place)
+        adapted = self.transformer.dump_sequence(values, [PyFormat.AUTO] * len(values))
+        given = self.transformer.types or ()
         if before is not None and before != given:
-            # The driver gives no type to what is None or an empty list; to the server it may have any.
-            given = tuple(
-                known if value is None or value == [] else kind
-                for value, kind, known in zip(values, given, before, strict=True)
-            )
+            merged = list(given)
+            for place in untyped:
+                merged[place] = before[place]
+            given = tuple(merged)
         self.types[statement.text] = given
-        return given
+        return adapted, given
 
     def forget(self) -> None:
         """Use nothing again of what is prepared."""
         self.prepared.clear()
         self.types.clear()
         self.stale = True
+
+
+def _as_text(values: list[Any], kind: int) -> str | None:
+    """A list of numbers as the server reads one of the given type; None where it has to be adapted.
+
+    The driver looks for the type of a list anew each time, which takes longer than to write it down.
+    """
+    if not values:
+        return "{}"
+    bounds = _BOUNDS.get(kind)
+    if bounds is None or not bounds[0].issuperset(map(type, values)):
+        return None
+    if not bounds[1] <= min(values) <= max(values) <= bounds[2]:
+        return None
+    return "{" + ",".join(map(repr, values)) + "}"
 
 
 class Exchange:
@@ -110,10 +146,9 @@ class Exchange:
         if self._ending:
             raise RuntimeError("the transaction is ending")
         kept, pgconn = self._kept, self._pgconn
-        arguments = statement.arguments(values)
-        adapted = kept.transformer.dump_sequence(arguments, [PyFormat.AUTO] * len(arguments))
+        adapted, kinds = kept.adapted(statement, statement.arguments(values))
         formats = kept.transformer.formats
-        key = (statement.text, kept.types_of(statement, arguments))
+        key = (statement.text, kinds)
         prepared = kept.prepared.get(key)
         if prepared is None:
             prepared = self._prepare(key)

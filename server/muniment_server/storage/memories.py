@@ -16,9 +16,7 @@ from muniment_server.domain.model import (
 )
 
 from .database import Row, UnitOfWork
-from .rows import COLUMNS, SCOPE_COLUMNS
-from .rows import to_revision as to_revision
-from .rows import to_scope as to_scope
+from .rows import COLUMNS, SCOPE_COLUMNS, to_revision, to_scope
 
 _NOBODY = UUID(int=0)
 
