@@ -76,8 +76,8 @@ def take_aim(
         answer_weight=ranking.ANSWERS if turns else 0.0,
         question_weight=ranking.QUESTION if turns else 0.0,
         reply_weight=ranking.REPLY if turns else 0.0,
-        # Where no leg reads the text, what is left has to be reason enough.
-        time_evidence=1.0 if alone else 0.5,
+        # Where no leg reads the text, or nothing is asked for by it, what is left has to be reason enough.
+        time_evidence=1.0 if alone or terms.only_times else 0.5,
         entity_evidence=1.0 if alone else 0.0,
         reciprocal=fusion is Fusion.RRF,
         leg_count=len(legs),

@@ -20,7 +20,7 @@ from muniment_server.retrieval.indexing import (
 from muniment_server.retrieval.naming import named
 from muniment_server.retrieval.scripts import simplified
 from muniment_server.retrieval.stopwords import CHINESE_PERSONS
-from muniment_server.retrieval.times import asks_when, time_spans
+from muniment_server.retrieval.times import asks_when, read_times
 
 _MAX_CHARACTERS = 2_000
 _ASKS_NUMBER = re.compile(r"\bhow (?:many|much|long|old|often|far|tall|big)\b|几|多少|多大|多久|多高|多远")
@@ -53,7 +53,7 @@ class QueryTerms:
 
     roles: marks of the speakers that "I" and "you" mean, or who are named by what is no word, like Will.
     names: marks of the names that it may ask for. wanted: marks of what an answer says. spans: times
-    that the query names, in UTC.
+    that the query names, in UTC. only_times: whether it asks for nothing else.
     """
 
     words: Sequence[str] = ()
@@ -63,6 +63,7 @@ class QueryTerms:
     roles: Sequence[str] = ()
     wanted: Sequence[str] = ()
     spans: Sequence[TimeRange] = ()
+    only_times: bool = False
 
 
 def analyse_query(
@@ -86,6 +87,7 @@ def analyse_query(
         )
         if asked
     ]
+    times = read_times(start, reference, zone)
     return QueryTerms(
         words=words,
         speakers=speaker_marks(words),
@@ -99,7 +101,8 @@ def analyse_query(
         slots=slot_marks(words),
         roles=speaker_marks([*(term for role in _roles(start) for term in name_terms(role)), *unsaid]),
         wanted=wanted,
-        spans=time_spans(start, reference, zone),
+        spans=times.spans,
+        only_times=times.alone and len(text) <= _MAX_CHARACTERS,
     )
 
 

@@ -1,0 +1,66 @@
+"""Whether a question asks for nothing but a time: "What did I do yesterday?", 我昨天做了什么？
+
+Besides the time it has words that every such question has: those for doing, happening and telling, and those
+that only tie a sentence together. Any other word is something that is asked for, and so is a name.
+"""
+
+import re
+
+from muniment_server.retrieval.stopwords import CHINESE, ENGLISH
+from muniment_server.retrieval.times.spans import alternatives
+
+_ENGLISH = """
+activities activity agenda all anything around back before after between calendar chat chatted day days
+discuss discussed doings done during else entries entry event events ever everything experience experienced
+from get give go goes going gone got happen happened happening happenings happens hear heard know last
+lately list maybe me mean memories memory mention mentioned month months news notes occur occurred occurring
+past place plan planned planning plans please recall recently record recorded records remember remind said
+say schedule scheduled show since something spend spent started summarise summarize summary take taken talk
+talked tell thing things think time times told took until up us wanted week weekend weeks went write wrote
+year years s d ll m re ve t early late beginning start end mid middle evening morning afternoon night noon
+date
+"""
+_GERMAN = """
+was wer wie wo wann welche welcher welches ich du er sie es wir ihr man mir mich mein meine dir uns unser habe
+hab hast hat haben hatte hatten bin bist ist sind war waren warst wurde wird werden werde gibt gab es getan
+gemacht tun tue tut mache machst macht machte machten passiert passierte geschah geschehen geschieht
+ereignet ereignete ereignisse ereignis los vor von bis am im in an zu zum zur der die das den dem des ein eine
+und oder auch so alles etwas denn eigentlich noch mal bitte sag sage sagte gesagt erzähl erzähle erzählt
+gesprochen geredet steht stand an plan pläne geplant termine vorhaben seit ab nach zwischen tag tage woche
+abend früh nacht anfang mitte ende gewesen gegangen ging erlebt zeig zeige fand statt
+"""
+_CHINESE = """
+做 干 干嘛 干吗 发生 事 事儿 哪些 事情 有什么 去 去了 哪儿 说 聊 聊了 讲 讲了 谈 提到 提 告诉 记得 记录
+活动 安排 计划 打算 日程 怎样 样 过 都 里 中 间 之间 期间 内 底 初 那 那天 当天 这天 当时 来 了 所有
+一些 些 关于 日 号 天 周 月 年 早上 晚上 下午 上午 中午 经历 回忆 列出 总结 看看 给 下 一 还 吧 时 曾
+咱们 咱 俺 以来 开始
+"""
+_JAPANESE = """
+何 なに なん 私 僕 俺 わたし ぼく あなた 出来事 予定 事 こと しました してい した して する します
+していました していた やった やりました ありました ありましたか あった ある あります 起きた 起きました
+起こった 起こりました ました ます でした です だった いた いました どこ どう どんな 教えて ください
+下さい 話した 話しました 言った 言いました 行った 行きました まで から には では とは った の は が を
+に で と も か へ ね よ て た 夜 朝 昼 間 覚えて る い
+"""
+_KOREAN = re.compile(
+    r"(?:나|내|저|제|우리|너|당신)(?:는|은|가|이|의|를)?|(?:뭐|뭘|무엇|무슨|어떤|어디|일|것|일정|계획|사건|활동)"
+    r"(?:이|가|을|를|은|는|에|들|들이|했\w*|하\w*)?|했\w*|하였\w*|하고\w*|한|할|해\w*|있었\w*|있는\w*|있\w*|일어났\w*|일어난|"
+    r"생겼\w*|발생\w*|말했\w*|말한|얘기\w*|이야기\w*|알려\w*|기억\w*|보냈\w*|지냈\w*|어땠\w*|어떻게|갔\w*|간|모든|모두|거야|건지"
+    r"|에|에는|엔|에서|의|은|는|이|가|을|를|도|부터|까지|동안|쯤|사이|사이에|날|밤|밤에|아침|아침에|저녁|저녁에|이후|이전|전|후|그때|때"
+)
+_WORDS = frozenset((_ENGLISH + _GERMAN).split()) | ENGLISH
+_HAN = re.compile(alternatives({*_CHINESE.split(), *_JAPANESE.split(), *CHINESE}))
+_WORD = re.compile(r"[^\W_]+")
+_HANGUL = re.compile(r"[가-힣]")
+
+
+def says_nothing(rest: str) -> bool:
+    """Whether what a question says beside its times asks for nothing.
+
+    rest: of `read_times`, in small letters and simplified characters.
+    """
+    for word in _WORD.findall(_HAN.sub(" ", rest)):
+        known = _KOREAN.fullmatch(word) if _HANGUL.search(word) else word in _WORDS
+        if not known:
+            return False
+    return True

@@ -1,0 +1,111 @@
+"""Questions that name a time, by all legs and the threshold in force: what lies in that time is found."""
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from contract.stored import Stored
+from muniment_server._gen.muniment.v1 import memory_pb2, recall_pb2
+from muniment_server.embedding.base import Embedder
+from support.postgres import PostgresDatabase
+from support.service import EVENT, Caller, RunningService, item, running_service
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+TIME, LEXICAL = recall_pb2.RETRIEVAL_LEG_TIME, recall_pb2.RETRIEVAL_LEG_LEXICAL
+SHOES, DINNER, BILL, CAR = (
+    "Bought new running shoes at the mall",
+    "Dinner with Paolo at the harbour",
+    "Paid the electricity bill",
+    "Car inspection passed",
+)
+EVENTS = {
+    SHOES: datetime(2026, 6, 16, 15, tzinfo=UTC),
+    DINNER: datetime(2026, 6, 16, 21, 59, 59, tzinfo=UTC),
+    BILL: datetime(2026, 6, 10, tzinfo=UTC),
+    CAR: datetime(2026, 5, 5, 9, tzinfo=UTC),
+}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(module_database: PostgresDatabase, multilingual: Embedder) -> AsyncIterator[RunningService]:
+    """A service with the real default model, whose threshold is in force."""
+    async with running_service(module_database, embedder=multilingual, embedding_patience=15.0) as running:
+        yield running
+
+
+def stamp(instant: datetime) -> Timestamp:
+    made = Timestamp()
+    made.FromDatetime(instant)
+    return made
+
+
+NOW = stamp(datetime(2026, 6, 17, 10, tzinfo=UTC))
+
+
+def event(content: str, start: datetime | None = None, end: datetime | None = None) -> Any:
+    validity = memory_pb2.Validity(
+        start_time=stamp(start) if start else None, end_time=stamp(end) if end else None
+    )
+    return item(content, EVENT, validity=validity)
+
+
+async def write_events(caller: Caller, stored: Stored) -> None:
+    written = await caller.write("u1", *(event(content, start) for content, start in EVENTS.items()))
+    for result, start in zip(written.results, EVENTS.values(), strict=True):
+        assert stored.memory(result.memory.memory_id)["valid_from"] == start
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("What did I do yesterday?", {SHOES, DINNER}),
+        ("yesterday", {SHOES, DINNER}),
+        ("我昨天做了什么？", {SHOES, DINNER}),
+        ("昨日何をしましたか？", {SHOES, DINNER}),
+        ("어제 뭐 했어?", {SHOES, DINNER}),
+        ("Was habe ich gestern gemacht?", {SHOES, DINNER}),
+        ("what did I do last week", {BILL}),
+        ("What happened on 5 May 2026?", {CAR}),
+        ("What happened on 5 May?", {CAR}),
+        ("05.05.2026", {CAR}),
+        ("5/5/2026", {CAR}),
+        ("What happened between 3 May 2026 and 10 May 2026?", {CAR}),
+        ("五月发生了什么", {CAR}),
+        ("What happened since 10 June 2026?", {BILL, SHOES, DINNER}),
+        ("What happened on 6 May 2026?", set()),
+        ("What did I do the day before yesterday?", set()),
+        ("我大前天做了什么？", set()),
+    ],
+)
+async def test_a_question_for_a_time_alone_finds_what_lies_in_it(
+    caller: Caller, stored: Stored, query: str, found: set[str]
+) -> None:
+    await write_events(caller, stored)
+    answer = await caller.recall("u1", query, reference_time=NOW, time_zone="Europe/Berlin", explain=True)
+    in_time = {
+        one.memory.content for one in answer.memories if any(leg.leg == TIME for leg in one.leg_scores)
+    }
+    assert in_time == found
+    assert answer.no_relevant_memory == (not answer.memories)
+
+
+async def test_a_question_for_more_needs_more_than_the_time(caller: Caller, stored: Stored) -> None:
+    await write_events(caller, stored)
+    answer = await caller.recall("u1", "What zebra came yesterday?", legs=[TIME, LEXICAL], reference_time=NOW)
+    assert not answer.memories
+    assert answer.no_relevant_memory
+    answer = await caller.recall("u1", "What shoes came yesterday?", legs=[TIME, LEXICAL], reference_time=NOW)
+    assert [one.memory.content for one in answer.memories] == [SHOES]
+
+
+async def test_what_is_said_of_no_time_is_of_the_time_of_its_record(caller: Caller, stored: Stored) -> None:
+    written = await caller.write("u1", event("A quiet day"), event(CAR, EVENTS[CAR]))
+    created = stored.memory(written.results[0].memory.memory_id)["create_time"]
+    answer = await caller.recall("u1", "What happened today?", reference_time=stamp(created))
+    # The record of what happened at another time is half a sign, and none by itself.
+    assert [one.memory.content for one in answer.memories] == ["A quiet day"]
