@@ -109,3 +109,71 @@ async def test_what_is_said_of_no_time_is_of_the_time_of_its_record(caller: Call
     answer = await caller.recall("u1", "What happened today?", reference_time=stamp(created))
     # The record of what happened at another time is half a sign, and none by itself.
     assert [one.memory.content for one in answer.memories] == ["A quiet day"]
+
+
+LYON, FALCON, LEASE = "Trip to Lyon", "Project Falcon is running", "Lives in the flat by the canal"
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        # In the middle, on the first and on the last day, around it, and on the days next to it.
+        ("Where was I on 6 May 2026?", {LYON}),
+        ("Where was I on 3 May 2026?", {LYON}),
+        ("Where was I on 9 May 2026?", {LYON}),
+        ("What was I doing between 1 May 2026 and 20 May 2026?", {LYON}),
+        ("Where was I on 10 May 2026?", set()),
+        ("Where was I on 2 May 2026?", set()),
+        # Of a validity without an end, and of one without a beginning, nothing but the other end is known.
+        ("What happened on 1 March 2024?", {LEASE}),
+        ("What happened on 2 March 2024?", set()),
+        ("What happened in 2019?", set()),
+    ],
+)
+async def test_validity_with_both_ends_counts_throughout(
+    caller: Caller, stored: Stored, query: str, found: set[str]
+) -> None:
+    validities = {
+        LYON: (datetime(2026, 5, 3, tzinfo=UTC), datetime(2026, 5, 10, tzinfo=UTC)),
+        LEASE: (datetime(2024, 3, 1, tzinfo=UTC), None),
+        FALCON: (None, datetime(2030, 3, 1, tzinfo=UTC)),
+    }
+    written = await caller.write("u1", *(event(content, *ends) for content, ends in validities.items()))
+    for result, (start, end) in zip(written.results, validities.values(), strict=True):
+        row = stored.memory(result.memory.memory_id)
+        assert (row["valid_from"], row["valid_to"]) == (start, end)
+    answer = await caller.recall("u1", query, reference_time=NOW, explain=True)
+    by_time = {
+        one.memory.content: leg.raw_score
+        for one in answer.memories
+        for leg in one.leg_scores
+        if leg.leg == TIME
+    }
+    assert by_time == dict.fromkeys(found, 1.0)
+
+
+async def test_what_was_recorded_then_is_half_a_sign(caller: Caller, stored: Stored) -> None:
+    written = await caller.write("u1", event(LYON, datetime(2026, 5, 3, tzinfo=UTC)))
+    created = stored.memory(written.results[0].memory.memory_id)["create_time"]
+    answer = await caller.recall(
+        "u1", "What is said of Lyon today?", reference_time=stamp(created), explain=True
+    )
+    assert [leg.raw_score for leg in answer.memories[0].leg_scores if leg.leg == TIME] == [0.5]
+
+
+async def test_an_end_before_its_beginning_breaks_nothing(
+    caller: Caller, stored: Stored, shared: RunningService
+) -> None:
+    written = await caller.write("u1", event(LYON, datetime(2026, 5, 3, tzinfo=UTC)), event(CAR, EVENTS[CAR]))
+    shared.database.execute(
+        "UPDATE memory SET valid_to = valid_from - interval '2 days' WHERE memory_id = %s",
+        (written.results[0].memory.memory_id,),
+    )
+    try:
+        answer = await caller.recall("u1", "What happened on 5 May 2026?", reference_time=NOW)
+        assert [one.memory.content for one in answer.memories] == [CAR]
+    finally:
+        shared.database.execute(
+            "UPDATE memory SET valid_to = NULL WHERE memory_id = %s",
+            (written.results[0].memory.memory_id,),
+        )

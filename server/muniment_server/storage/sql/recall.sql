@@ -34,7 +34,7 @@ scoped AS NOT MATERIALIZED (
     -- left_by says what leaves a memory out: 0 nothing, 1 its state, 2 its expiry, 3 the filter. Of what lies out
     -- of a view nothing is told but that it was filtered out.
     SELECT m.doc_no, m.memory_id, m.content_revision, m.kind, m.trust, m.source_type, m.confidence,
-           m.valid_from, m.create_time, m.reinforce_time,
+           m.valid_from, m.valid_to, m.create_time, m.reinforce_time,
            m.origin_session, m.turn_number, m.term_count,  --@turns
            %(pinned_most)s::integer > 0 AND (m.kind = 1 OR m.kind = 5) AND 'pinned' = ANY(m.tags) AS pinned,
            CASE WHEN (
@@ -204,7 +204,7 @@ scoped AS NOT MATERIALIZED (
 ), seen AS NOT MATERIALIZED (  --@facts
     -- The memories with what the indexes tell of them.
     SELECT e.doc_no, e.memory_id, e.left_by, e.kind, e.trust, e.source_type, e.confidence,
-           e.valid_from, e.create_time, e.reinforce_time, e.pinned,
+           e.valid_from, e.valid_to, e.create_time, e.reinforce_time, e.pinned,
            e.kind = 7 AS turn, e.origin_session, e.turn_number, e.term_count,  --@turns
            v.cosine, coalesce(k.spoken, false) AS spoken, k.mentions, k.slot_named, b.felt,
            k.answers, k.asks, coalesce(l.bounded_said, l.bm25_said) AS said,  --@turns
@@ -393,6 +393,9 @@ scoped AS NOT MATERIALIZED (
                        END AS entity,
                        CASE WHEN isempty(%(spans)s::tstzmultirange) THEN NULL
                             WHEN %(spans)s::tstzmultirange @> coalesce(e.valid_from, e.create_time) THEN 1::float8
+                            -- Of a validity without an end it is known that it began, and no more.
+                            WHEN e.valid_from < e.valid_to AND %(spans)s::tstzmultirange
+                                && tstzrange(e.valid_from, greatest(e.valid_from, e.valid_to)) THEN 1::float8
                             WHEN %(spans)s::tstzmultirange @> e.create_time THEN 0.5::float8 END AS named_time,
                        e.slot_named,
                        -- Numbers that the service never stores count like an ordinary one: the seal is what
