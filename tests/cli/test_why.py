@@ -60,7 +60,7 @@ async def test_why_tells_an_sre_what_stood_in_the_prompt(service: RunningService
     caller = service.caller("acme")
     texts = ["Likes green tea", "Has a cat", "Works as a carpenter", "Lives in Lyon", "Plays the cello"]
     written = await caller.write("u1", *texts)
-    answer = await recalled(caller, limit=3, token_budget=120, min_score=0)
+    answer = await recalled(caller, limit=3, token_budget=120, min_score=0, explain=True, near_miss_limit=5)
     ids = [one.memory.memory_id for one in answer.memories]
     await caller.call(
         "ReportUse",
@@ -96,6 +96,17 @@ async def test_why_tells_an_sre_what_stood_in_the_prompt(service: RunningService
     assert recall["uses"][0]["outcome"] == "helpful"
     assert recall["limit"] == 3
     assert recall["token_budget"] == 120
+    assert recall["left_out_incomplete"] is False
+    basis = recall["score_basis"]
+    assert basis["cosine_high"] == answer.score_basis.cosine_high
+    assert (basis["leg_count"], basis["threshold"]) == (7, answer.score_basis.threshold)
+    for one, told_ in zip(answer.memories, recall["memories"], strict=True):
+        assert told_["evidence"] == pytest.approx(one.evidence, abs=1e-6)
+        assert [(leg["value"], leg["weight"]) for leg in told_["legs"]] == [
+            (pytest.approx(leg.value, abs=1e-6), pytest.approx(leg.weight, abs=1e-6))
+            for leg in one.leg_scores
+        ]
+    assert [one["reason"] for one in recall["near_misses"]] == ["limit", "limit"]
 
     text = await shell.ok("why", answer.recall_id)
     for expected in (
@@ -106,6 +117,10 @@ async def test_why_tells_an_sre_what_stood_in_the_prompt(service: RunningService
         "since erased",
         "lexical",
         "2 limit",
+        "no minimum score",
+        "  scores       own measure 0.500 meaning + 0.500 words",
+        "with weight 0.500, gave",
+        f"evidence {recall['near_misses'][0]['evidence']:.3f}  limit",
         "helpful",
         "some-model",
         "reported used",

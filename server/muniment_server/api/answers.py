@@ -17,7 +17,7 @@ from muniment_server._gen.muniment.v1 import (
 )
 from muniment_server.application.consistency import token_order
 from muniment_server.application.erase import Receipt
-from muniment_server.application.explaining import LegScore
+from muniment_server.application.explaining import LegScore, ScoreBasis
 from muniment_server.application.recall_types import Degradation, NearMiss, Recalled
 from muniment_server.audit.events import EPOCH, from_micros
 from muniment_server.domain.importance import Factor
@@ -155,6 +155,8 @@ def _leg(score: LegScore) -> recall_pb2.LegScore:
         rank=score.rank or 0,
         raw_score=score.raw_score,
         contribution=score.contribution,
+        value=score.value,
+        weight=score.weight,
     )
 
 
@@ -179,6 +181,20 @@ def _near_miss(value: NearMiss) -> recall_pb2.NearMiss:
         reason=number(value.reason),
         leg_scores=[_leg(score) for score in value.legs],
         factors=factors(value.factors),
+        evidence=value.evidence,
+    )
+
+
+def _basis(value: ScoreBasis) -> recall_pb2.ScoreBasis:
+    return recall_pb2.ScoreBasis(
+        cosine_low=value.cosine_low,
+        cosine_high=value.cosine_high,
+        vector_weight=value.vector_weight,
+        lexical_weight=value.lexical_weight,
+        around_vector_weight=value.around_vector_weight,
+        around_lexical_weight=value.around_lexical_weight,
+        leg_count=value.leg_count,
+        threshold=value.threshold,
     )
 
 
@@ -219,6 +235,8 @@ def recalled(
         applied_min_score=value.min_score,
         applied_limit=value.limit,
         near_misses=[_near_miss(one) for one in value.near_misses],
+        left_out_incomplete=value.drawn,
+        score_basis=_basis(value.basis) if explain or value.near_misses else None,
         consistency_token=token(value.consistency_token),
         trace_id=trace_id,
         read_time=timestamp(value.read_time),
@@ -229,6 +247,7 @@ def recalled(
         if explain:
             ranked.leg_scores.extend([_leg(score) for score in one.legs])
             ranked.factors.extend(factors(one.factors))
+            ranked.evidence = one.evidence
     return answer
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 import typer
 
 from .output import CommandError, Json, count_of, print_json, time_text
+from .reasons import BASIS, basis_lines, evidence_text, in_force, print_reasons
 from .remote import DEFAULT_TARGET, CaFile, Remote, Target, Tenant, Tls, remote
 from .wording import actor, actor_text, instant, scope, scope_text, shown, summary, word
 
@@ -20,7 +21,6 @@ _TRACE = re.compile(r"[0-9a-f]{32}")
 _TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 _MOST_EVENTS = 1_000
 _PARALLEL = 8
-_MEASURES = {"vector": "cosine", "lexical": "BM25"}
 
 
 def why(
@@ -205,6 +205,7 @@ def _receipt(receipt: "audit_pb2.RecallReceipt", scope_id: str) -> dict[str, Any
             {
                 "memory_id": one.memory_id,
                 "score": one.score,
+                "evidence": one.evidence,
                 "reason": word(recall_pb2.LeftOutReason, one.reason),
                 "legs": _legs(one.leg_scores),
                 "factors": _factors(one.factors),
@@ -212,6 +213,10 @@ def _receipt(receipt: "audit_pb2.RecallReceipt", scope_id: str) -> dict[str, Any
             for one in recalled.near_misses
         ],
         "left_out": {word(recall_pb2.LeftOutReason, one.reason): one.count for one in recalled.left_out},
+        "left_out_incomplete": recalled.left_out_incomplete,
+        "score_basis": {name: getattr(recalled.score_basis, name) for name in BASIS}
+        if recalled.HasField("score_basis")
+        else None,
         "degraded": [
             {
                 "stage": word(recall_pb2.RecallStage, one.stage),
@@ -231,6 +236,7 @@ def _memory(one: "audit_pb2.RecalledMemory", used: bool) -> dict[str, Any]:
         "revision": one.revision,
         "rank": one.rank,
         "score": one.score,
+        "evidence": one.evidence,
         "packed": one.packed,
         "reported_used": used,
         "legs": _legs(one.leg_scores),
@@ -247,6 +253,8 @@ def _legs(scores: "Iterable[recall_pb2.LegScore]") -> list[dict[str, Any]]:
             "rank": leg.rank or None,
             "raw_score": leg.raw_score,
             "contribution": leg.contribution,
+            # What was recorded before there were weights has none.
+            **({"value": leg.value, "weight": leg.weight} if leg.weight else {}),
         }
         for leg in scores
     ]
@@ -301,8 +309,9 @@ def _print_recall(recall: dict[str, Any]) -> None:
         ("who", actor_text(recall["actor"])),
         ("scope", scope_text(recall["scope"], recall["scope_id"])),
         ("trace", f"{recall['trace_id'] or '-'}, span {recall['span_id'] or '-'}"),
-        ("in force", _in_force(recall)),
+        ("in force", in_force(recall)),
         ("compared", _compared(recall)),
+        *((("scores", line) for line in basis_lines(recall)) if recall["score_basis"] else ()),
         ("in the chain", place),
     ):
         print(f"  {name:<13}{text}")
@@ -316,11 +325,13 @@ def _print_recall(recall: dict[str, Any]) -> None:
     if recall["near_misses"]:
         print("\n  Near misses")
     for one in recall["near_misses"]:
-        print(f"\n       {one['memory_id']}  score {one['score']:.3f}  {one['reason']}")
-        _print_reasons(one)
+        evidence = evidence_text(recall, one)
+        print(f"\n       {one['memory_id']}  score {one['score']:.3f}{evidence}  {one['reason']}")
+        print_reasons(one)
     print("\n  Left out")
     left_out = [f"{count} {reason}" for reason, count in recall["left_out"].items()]
-    print(f"    {', '.join(left_out) or 'nothing'}")
+    part = " of what was drawn from a large scope" if recall["left_out_incomplete"] else ""
+    print(f"    {', '.join(left_out) or 'nothing'}{part}")
     for one in recall["degraded"]:
         print(f"    degraded: {one['stage']} {one['leg']} ({one['reason']})")
     if recall["seal_broken_memory_ids"]:
@@ -334,17 +345,6 @@ def _print_recall(recall: dict[str, Any]) -> None:
         print(f"    {time_text(use['time'])}  {shown(', '.join(told))}  by {actor_text(use['actor'])}")
     if not recall["uses"]:
         print("    none: only the caller knows what entered the prompt")
-
-
-def _in_force(recall: dict[str, Any]) -> str:
-    text = f"limit {recall['limit']}, minimum score {recall['min_score']:.3f}"
-    if "as_of_time" in recall:
-        text += f", as of {time_text(recall['as_of_time'])}"
-    if recall["token_budget"]:
-        text += (
-            f", {recall['packed_tokens']} of {recall['token_budget']} tokens packed ({recall['tokenizer']})"
-        )
-    return text
 
 
 def _compared(recall: dict[str, Any]) -> str:
@@ -363,25 +363,9 @@ def _print_memory(memory: dict[str, Any]) -> None:
         f"\n  {memory['rank']:>3}  {memory['memory_id']}  revision {memory['revision']}  "
         f"score {memory['score']:.3f}  {', '.join(marks)}"
     )
-    _print_reasons(memory)
+    print_reasons(memory)
     since = memory.get("since")
     if since is not None and since["state"] != "unchanged":
         by = f" by {since['by']}" if since["by"] else ""
         now = f" (revision {since['revision']})" if since["state"] == "changed" else ""
         print(f"         since {since['state']}{by}{now} at {time_text(since['time'])}")
-
-
-def _print_reasons(found: dict[str, Any]) -> None:
-    """What each leg gave, and what else changed the score."""
-    for leg in found["legs"]:
-        rank = f"rank {leg['rank']}" if leg["rank"] else "no rank"
-        measure = _MEASURES.get(leg["leg"], "measured")
-        print(
-            f"         {leg['leg']:<9} {rank:<9} {measure} {leg['raw_score']:.3f}, "
-            f"gave {leg['contribution']:.3f} of the score"
-        )
-    for factor in found["factors"]:
-        print(
-            f"         {shown(factor['name']):<19} {factor['value']:.3f} with weight {factor['weight']:.3f}, "
-            f"gave {factor['contribution']:+.3f}" + (f" (rank {factor['rank']})" if "rank" in factor else "")
-        )
