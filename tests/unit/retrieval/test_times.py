@@ -466,7 +466,15 @@ def test_a_year_has_parts_of_two_winters(text: str) -> None:
     "text",
     [
         "",
-        *("may I ask", "may 2 people come", "I may 5 times fail", "March of the penguins", "I march on"),
+        *(
+            "may I ask",
+            "this may help",
+            "the last may be",
+            "may 2 people come",
+            "I may 5 times fail",
+            "March of the penguins",
+            "I march on",
+        ),
         *("I march 5 miles a day", "April likes June", "a second ago", "second opinion", "the last one"),
         *("my last job", "next door", "this house", "every Monday", "Mondays", "on the 5th floor"),
         *(

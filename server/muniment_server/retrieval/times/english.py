@@ -96,7 +96,8 @@ def _in_words(match: re.Match[str], today: date) -> Iterator[Span]:
 
 
 def _named_month(match: re.Match[str], today: date) -> Iterator[Span]:
-    yield spans.named_month(MONTHS[match["month"]], _OFFSETS[match["which"]], today)
+    month = match["month"] or "may"
+    yield spans.named_month(MONTHS[month], _OFFSETS[match["which"] or match["of"] or "this"], today)
 
 
 def _months(match: re.Match[str], today: date) -> Iterator[Span]:
@@ -234,7 +235,13 @@ RULES: tuple[Rule, ...] = (
     rule(rf"\b(?P<month>{_MONTH})\b\.?,?(?: of| in)? (?P<year>{YEAR})\b", _named),
     rule(rf"\b(?P<month>{_MONTH})\b,?(?: of| in)? (?P<near>last|previous|this|next) year\b", _named),
     rule(rf"\b(?P<near>last|previous|this|next) year,?(?: in)? (?P<month>{_MONTH})\b", _named),
-    rule(rf"\b(?P<which>last|past|previous|this|next|coming) (?P<month>{_MONTH})\b", _named_month),
+    # "This may help" names no month, and "the last may be" neither.
+    rule(
+        rf"\b(?<!\bthe )(?P<which>last|past|previous|this|next|coming) (?P<month>(?!may\b)(?:{_MONTH}))\b"
+        r"|(?<!\bthe )\b(?P<of>last|past|previous|next|coming) (?P<may>may)\b(?! be\b)"
+        r"|\bthis (?P<this>may)\b(?=\W*$|[,.;:!?])",
+        _named_month,
+    ),
     rule(rf"{_after(*_TIMES_OF)}(?P<month>{_MONTH})\b", _named),
     rule(rf"\bmid-(?P<month>{_MONTH})\b", _named),
     rule(
