@@ -15,6 +15,7 @@ from itertools import islice
 
 from muniment_server.domain.model import TimeRange
 from muniment_server.retrieval.analysis import normalize
+from muniment_server.retrieval.scripts import simplified
 from muniment_server.retrieval.times import digits, english, german, han, korean
 from muniment_server.retrieval.times.alone import says_nothing
 from muniment_server.retrieval.times.joining import Found, join_ranges, open_ends
@@ -63,7 +64,7 @@ def time_spans(text: str, reference: datetime, zone: tzinfo = UTC) -> Sequence[T
 def _scan(text: str, today: date) -> tuple[list[Found], str]:
     """What is named where, in order, and the rest."""
     found: list[Found] = []
-    text = rest = han.simplified(text)
+    text = rest = simplified(text)
     for hint, rules in (
         (digits.HINT, digits.RULES),
         (german.HINT, german.RULES),

@@ -6,6 +6,7 @@ that only tie a sentence together. Any other word is something that is asked for
 
 import re
 
+from muniment_server.retrieval.scripts import simplified
 from muniment_server.retrieval.stopwords import CHINESE, ENGLISH
 from muniment_server.retrieval.times.spans import alternatives
 
@@ -36,20 +37,20 @@ _CHINESE = """
 咱们 咱 俺 以来 开始
 """
 _JAPANESE = """
-何 なに なん 私 僕 俺 わたし ぼく あなた 出来事 予定 事 こと しました してい した して する します
+何 なに なん 私 僕 俺 わたし たち ぼく あなた 出来事 予定 事 こと しました してい した して する します
 していました していた やった やりました ありました ありましたか あった ある あります 起きた 起きました
 起こった 起こりました ました ます でした です だった いた いました どこ どう どんな 教えて ください
-下さい 話した 話しました 言った 言いました 行った 行きました まで から には では とは った の は が を
+下さい 話した 話しました 話し 言った 言いました 行った 行きました まで から には では とは った の は が を
 に で と も か へ ね よ て た 夜 朝 昼 間 覚えて る い
 """
 _KOREAN = re.compile(
-    r"(?:나|내|저|제|우리|너|당신)(?:는|은|가|이|의|를)?|(?:뭐|뭘|무엇|무슨|어떤|어디|일|것|일정|계획|사건|활동)"
-    r"(?:이|가|을|를|은|는|에|들|들이|했\w*|하\w*)?|했\w*|하였\w*|하고\w*|한|할|해\w*|있었\w*|있는\w*|있\w*|일어났\w*|일어난|"
+    r"(?:나|내|저|제|우리|너|당신)(?:는|은|가|이|의|를)?|(?:뭐|뭘|뭔|무엇|무슨|어떤|어디|일|것|일정|계획|사건|활동)"
+    r"(?:이|가|을|를|은|는|에|들|들이|야|지|니|예요|에요|였어|인가요|했\w*|하\w*)?|했\w*|하였\w*|하고\w*|한|할|해\w*|있었\w*|있는\w*|있\w*|일어났\w*|일어난|"
     r"생겼\w*|발생\w*|말했\w*|말한|얘기\w*|이야기\w*|알려\w*|기억\w*|보냈\w*|지냈\w*|어땠\w*|어떻게|갔\w*|간|모든|모두|거야|건지"
     r"|에|에는|엔|에서|의|은|는|이|가|을|를|도|부터|까지|동안|쯤|사이|사이에|날|밤|밤에|아침|아침에|저녁|저녁에|이후|이전|전|후|그때|때"
 )
 _WORDS = frozenset((_ENGLISH + _GERMAN).split()) | ENGLISH
-_HAN = re.compile(alternatives({*_CHINESE.split(), *_JAPANESE.split(), *CHINESE}))
+_HAN = re.compile(alternatives({*_CHINESE.split(), *map(simplified, _JAPANESE.split()), *CHINESE}))
 _WORD = re.compile(r"[^\W_]+")
 _HANGUL = re.compile(r"[가-힣]")
 

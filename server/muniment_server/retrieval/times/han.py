@@ -1,6 +1,6 @@
 """Times in Chinese and Japanese, which share the characters of dates.
 
-Traditional characters are read as simplified ones (`simplified`), so that each pattern has one form of them.
+The text has simplified characters for traditional ones, so that each pattern has one form of them.
 """
 
 import re
@@ -10,8 +10,6 @@ from datetime import date, timedelta
 from muniment_server.retrieval.times import spans
 from muniment_server.retrieval.times.digits import YEAR
 from muniment_server.retrieval.times.spans import FEW, Rule, Span, relative_day, rule
-
-_SIMPLIFIED = str.maketrans("週後禮號這個兩幾過從來間開發內與個", "周后礼号这个两几过从来间开发内与个")
 
 _DIGITS = {char: number for number, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _WEEKDAYS = {char: number for number, char in enumerate("一二三四五六日")} | {"天": 6}
@@ -62,11 +60,6 @@ _WEEK = "周|星期|礼拜"
 _REPEATED = r"(?<![晚早马网路身楼手天之以地])(?P<which>上{1,3}|下{1,3}|[这本])一?个?"
 _TIE = r" ?(?:到|至|-|–|—|~|〜|～|から) ?"
 _NIGHT = "(?:[一]?夜|晚上?|早上|早晨|上午|中午|下午|夜里)?"
-
-
-def simplified(text: str) -> str:
-    """The text with simplified characters where a pattern has one; as long as before."""
-    return text.translate(_SIMPLIFIED)
 
 
 def _number(text: str) -> int:
@@ -242,7 +235,7 @@ RULES: tuple[Rule, ...] = (
         r"今[日晚早晨夜朝晩]|本日|(?<![ぁ-ん])きょう(?![ぁ-ん])|(?<![ぁ-ん])きょう(?=[はのもに]|何)",
         relative_day(0),
     ),
-    rule(r"昨晩", relative_day(-1)),
+    rule(r"昨[晩晚]", relative_day(-1)),
     rule(r"明[日晚早晨晩朝]|(?<![ぁ-ん])(?:あした|あす)(?:(?![ぁ-ん])|(?=[はのもに]))", relative_day(1)),
     rule(rf"{_REPEATED}(?:{_WEEK})(?P<weekday>[一二三四五六日天])(?![程常记])", _weekday_of_week),
     rule(r"(?P<which>先[々先]|再来|先|今|来)周の?(?P<weekday>[月火水木金土日])曜?日?", _weekday_of_week),
@@ -258,7 +251,7 @@ RULES: tuple[Rule, ...] = (
         r"(?P<weekday>[月火水木金土日])曜日?(?:から|~|-)(?P<last>[月火水木金土日])曜日?(?:まで)?",
         _japanese_weekdays,
     ),
-    rule(r"(?<!毎周)(?P<weekday>[月火水木金土日])曜(?:日(?!ごと)|(?!日))", _japanese_weekday),
+    rule(r"(?<![毎每]周)(?P<weekday>[月火水木金土日])曜(?:日(?!ごと)|(?!日))", _japanese_weekday),
     rule(rf"{_REPEATED}月的?(?P<day>{_DAY}) ?[日号]", _day_of_month),
     rule(rf"(?P<which>先[々先]|再来|先|今|来)月の?(?P<day>{_DAY}) ?日", _day_of_month),
     rule(rf"(?<![\d月第{_ONES}十])(?P<day>{_DAY})号(?=[那早晚上我你做去发有说])", _last_such_day),
