@@ -1,6 +1,6 @@
 """The statement of Recall, in the forms that scopes and queries need."""
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -25,6 +25,7 @@ from muniment_server.domain.sources import bounded_source
 from .database import Row, UnitOfWork
 from .memories import filter_values, is_unrestricted
 from .rows import to_revision, to_scope
+from .scales import SCALES, Scale
 
 RECALL_SETTINGS = {
     "enable_nestloop": "off",
@@ -36,7 +37,6 @@ RECALL_SETTINGS = {
 _RANK_DEPTH = 200
 EXACT_ROWS = 20_000
 """Up to so many ACTIVE memories of a scope are all scored; of more the likely ones are drawn first."""
-_MOST_SCALES = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,53 +198,6 @@ class RecallRows:
         return RecallRows([], 0, 0, 0, 0, 0, self.key_epoch, self.scope, self.total)
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """What was last seen of a scope: its ACTIVE memories, whether a TURN was ever among those there, and
-    whether one source had too many of the last ones found."""
-
-    size: int
-    turns: bool | None = None
-    crowded: bool = False
-
-
-class Scales:
-    """What scopes were like when last looked at: a hint, by which a statement is chosen.
-
-    A wrong one costs time and no memory: the answer tells where another statement is to be asked.
-    """
-
-    def __init__(self, most: int = _MOST_SCALES) -> None:
-        self._most = most
-        self._scales: OrderedDict[tuple[UUID, UUID], Scale] = OrderedDict()
-
-    def note(
-        self,
-        tenant_id: UUID,
-        scope_id: UUID,
-        size: int,
-        turns: bool | None = None,
-        crowded: bool | None = None,
-    ) -> None:
-        """Remember a size, and of the others what was looked for; the oldest note is forgotten.
-
-        Where turns were once they are looked for again: who may see them is another question each time.
-        """
-        key = tenant_id, scope_id
-        before = self._scales.get(key, Scale(size))
-        if turns is None or before.turns:
-            turns = before.turns
-        self._scales[key] = Scale(size, turns, before.crowded if crowded is None else crowded)
-        self._scales.move_to_end(key)
-        if len(self._scales) > self._most:
-            self._scales.popitem(last=False)
-
-    def get(self, tenant_id: UUID, scope_id: UUID) -> Scale | None:
-        """What was last noted, if anything was."""
-        return self._scales.get((tenant_id, scope_id))
-
-
-_SCALES = Scales()
 _Statement = tuple[str, Mapping[str, Any]]
 _DRAW = Draw()
 
@@ -319,7 +272,7 @@ async def _run(
     """The row of the scope, and what the statement for a scope of its size found."""
     scope_id: UUID = values["scope_id"]
     read = ("scope_read", {"scope_ids": [scope_id]})
-    scale = _SCALES.get(work.tenant_id, scope_id)
+    scale = SCALES.get(work.tenant_id, scope_id)
     # Only what is ACTIVE has words in the index, and without words or a vector there is nothing to draw by.
     if values["states"] != [MemoryState.ACTIVE] or not (values["tokens"] or values["embedding"] is not None):
         return await _score_all(work, values, read)
@@ -338,7 +291,7 @@ async def _draw(
     """Score what may come first; all, where the filters leave too little of it."""
     drawing = ("recall_large", {**values, **draw.values(values["fetch"])})
     scopes, rows = await work.fetch_together(read, drawing)
-    _SCALES.note(work.tenant_id, values["scope_id"], _size(scopes))
+    SCALES.note(work.tenant_id, values["scope_id"], _size(scopes))
     return (scopes, rows) if rows[0]["enough"] else await _score_all(work, values, read)
 
 
@@ -347,7 +300,7 @@ async def _score_all(
 ) -> tuple[list[Row], list[Row]]:
     """Score all, with what turns need where there are turns."""
     tenant_id, scope_id = work.tenant_id, values["scope_id"]
-    scale = _SCALES.get(tenant_id, scope_id) or Scale(0)
+    scale = SCALES.get(tenant_id, scope_id) or Scale(0)
     # What is filtered out is no turn either.
     without = values["kinds"] is not None and MemoryKind.TURN not in values["kinds"]
     form = "recall_facts" if without or scale.turns is False else "recall_turns"
@@ -360,7 +313,7 @@ async def _score_all(
     crowded = _are_crowded(rows, values)
     if crowded and name != "recall":
         scopes, rows = await work.fetch_together(read, ("recall", values))
-    _SCALES.note(tenant_id, scope_id, _size(scopes), turns, crowded if values["limit"] else None)
+    SCALES.note(tenant_id, scope_id, _size(scopes), turns, crowded if values["limit"] else None)
     return scopes, rows
 
 

@@ -27,6 +27,7 @@ from muniment_server.storage.database import UnitOfWork
 from muniment_server.storage.queries import load_statements
 from muniment_server.storage.recall import RECALL_SETTINGS
 from muniment_server.storage.recall import recall as find
+from muniment_server.storage.scales import SCALES
 
 _FETCH = 15
 """Of a Recall of ten: a few more, should seals be broken."""
@@ -76,6 +77,8 @@ class RecallStatement:
             fusion=Fusion.SCORE,
             limit=10,
         )
+        # As the service would know from its last look at the scope.
+        SCALES.note(self._tenant_id, scope.scope_id, scope.count, turns=False)
         seen = _Seen(self._tenant_id, scope.count)
         with suppress(_SeenError):
             await find(
