@@ -52,8 +52,8 @@ ANALYZER_VERSION = 2
 MAX_TERMS = 32_768
 """Terms of one text. Ordinary text gives less than one term per UTF-8 byte, so that a text of 32 KiB
 is indexed to its end; only compatibility characters that expand (U+FDFA) reach this bound."""
-MAX_QUERY_TERMS = 256
-"""Distinct terms of one query; those that come first are kept."""
+MAX_QUERY_TERMS = 8_192
+"""Distinct terms of one query: more than the 8 KiB of the longest one have, so that none is cut."""
 MAX_TERM_LENGTH = 64
 """Code points; a longer term is replaced by a digest of itself and still matches exactly."""
 

@@ -22,7 +22,7 @@ from muniment_server.retrieval.scripts import simplified
 from muniment_server.retrieval.stopwords import CHINESE_PERSONS
 from muniment_server.retrieval.times import asks_when, read_times
 
-_MAX_CHARACTERS = 2_000
+_MAX_CHARACTERS = 8_192
 _ASKS_NUMBER = re.compile(r"\bhow (?:many|much|long|old|often|far|tall|big)\b|几|多少|多大|多久|多高|多远")
 _ASKS_NAME = re.compile(
     r"\b(?:who|whom|whose|where|which|called|names?|title|city|country|state|place|book|film|movie|song|band)\b"

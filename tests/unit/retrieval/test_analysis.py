@@ -203,6 +203,20 @@ def test_no_text_takes_long(text: str) -> None:
     assert elapsed < 1.5
 
 
+@pytest.mark.parametrize("name", [name for name in ADVERSARIAL if not name.startswith("expanding")])
+def test_the_longest_query_is_read_to_its_end(name: str) -> None:
+    longest = ADVERSARIAL[name].encode("utf-8", "surrogatepass")[:8_160].decode("utf-8", "ignore")
+    found = analyzer.analyze_query(f"{longest} 9083-KD")
+    assert len(found) < MAX_QUERY_TERMS
+    assert found[-3:] == ["9083-kd", "9083", "kd"]
+
+
+def test_a_long_query_of_different_words_has_them_all() -> None:
+    codes = " ".join(f"a{number % 97}-b{number}" for number in range(900))
+    assert len(codes) < 8_192
+    assert set(analyzer.analyze_query(codes)) == set(analyzer.analyze(codes))
+
+
 @given(st.text(max_size=200))
 @settings(max_examples=300, deadline=None)
 def test_any_text_gives_the_same_bounded_terms(text: str) -> None:

@@ -10,6 +10,8 @@ from datetime import date
 from muniment_server.retrieval.analysis import normalize
 from muniment_server.retrieval.times.spans import MAX_CHARACTERS
 
+_MAX_MARKED = 2_000
+"""Characters of a memory that are read for its mark."""
 _MONTH_NAMES = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
@@ -86,7 +88,7 @@ def _exists(match: re.Match[str]) -> bool:
 
 def names_time(text: str) -> bool:
     """Whether a text says when: a date, a day, or a time relative to another."""
-    text = normalize(text[:MAX_CHARACTERS]).lower()
+    text = normalize(text[:_MAX_MARKED]).lower()
     if not _HINT.search(text):
         return False
     return bool(_OTHERS.search(text)) or any(

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, timedelta
 
-MAX_CHARACTERS = 2_000
-"""Characters of a text that are read for times."""
+MAX_CHARACTERS = 8_192
+"""Characters of a query that are read for times: all that it may have."""
 YEARS_BACK = 10
 """A date without its year means the next year, this one, or one of so many before."""
 FEW = 0.0
