@@ -32,6 +32,7 @@ from muniment._types import (
     LegScore,
     NearMiss,
     Scope,
+    ScoreBasis,
     ScoreFactor,
 )
 
@@ -103,6 +104,8 @@ class RecalledMemory:
     packed: bool
     leg_scores: tuple[LegScore, ...]
     factors: tuple[ScoreFactor, ...]
+    evidence: float
+    """0 in receipts from before it was recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,10 @@ class MemoriesRecalled:
     fusion: Fusion
     as_of_time: datetime | None
     """The instant whose knowledge was asked for; None: now."""
+    left_out_incomplete: bool
     query_digest: bytes
+    score_basis: ScoreBasis | None
+    """None in receipts from before it was recorded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ from muniment._types import (
     RankedMemory,
     Recalled,
     Scope,
+    ScoreBasis,
     ScoreFactor,
     Superseded,
     UseReported,
@@ -51,6 +52,7 @@ from muniment._types import (
 )
 from muniment._values import instant, plain_struct, scalar
 from muniment.v1 import (
+    audit_pb2,
     consistency_pb2,
     erasure_pb2,
     memory_pb2,
@@ -207,7 +209,33 @@ def superseded(message: memory_service_pb2.SupersedeResponse) -> Superseded:
 
 def leg_score(message: recall_pb2.LegScore) -> LegScore:
     """What one leg contributed."""
-    return LegScore(RetrievalLeg(message.leg), message.rank, message.raw_score, message.contribution)
+    return LegScore(
+        leg=RetrievalLeg(message.leg),
+        rank=message.rank,
+        raw_score=message.raw_score,
+        contribution=message.contribution,
+        value=message.value,
+        weight=message.weight,
+    )
+
+
+def score_basis(
+    message: memory_service_pb2.RecallResponse | audit_pb2.MemoriesRecalled,
+) -> ScoreBasis | None:
+    """What the scores of a recall have in common, where it is told."""
+    if not message.HasField("score_basis"):
+        return None
+    basis = message.score_basis
+    return ScoreBasis(
+        cosine_low=basis.cosine_low,
+        cosine_high=basis.cosine_high,
+        vector_weight=basis.vector_weight,
+        lexical_weight=basis.lexical_weight,
+        around_vector_weight=basis.around_vector_weight,
+        around_lexical_weight=basis.around_lexical_weight,
+        leg_count=basis.leg_count,
+        threshold=basis.threshold,
+    )
 
 
 def near_miss(message: recall_pb2.NearMiss) -> NearMiss:
@@ -218,6 +246,7 @@ def near_miss(message: recall_pb2.NearMiss) -> NearMiss:
         reason=LeftOutReason(message.reason),
         leg_scores=tuple(map(leg_score, message.leg_scores)),
         factors=tuple(map(score_factor, message.factors)),
+        evidence=message.evidence,
     )
 
 
@@ -248,6 +277,7 @@ def recalled(message: memory_service_pb2.RecallResponse, span: SpanContext | Non
                 packed=each.packed,
                 leg_scores=tuple(map(leg_score, each.leg_scores)),
                 factors=tuple(map(score_factor, each.factors)),
+                evidence=each.evidence,
             )
             for each in message.memories
         ),
@@ -262,6 +292,8 @@ def recalled(message: memory_service_pb2.RecallResponse, span: SpanContext | Non
         applied_min_score=message.applied_min_score,
         applied_limit=message.applied_limit,
         near_misses=tuple(map(near_miss, message.near_misses)),
+        left_out_incomplete=message.left_out_incomplete,
+        score_basis=score_basis(message),
         consistency_token=token(message.consistency_token),
         trace_id=message.trace_id,
         read_time=instant(message, "read_time"),

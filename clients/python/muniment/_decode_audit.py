@@ -40,6 +40,7 @@ from muniment._decode import (
     leg_score,
     near_miss,
     scope,
+    score_basis,
     score_factor,
 )
 from muniment._enums import (
@@ -106,6 +107,7 @@ def _recalled(message: audit_pb2.MemoriesRecalled) -> MemoriesRecalled:
                 packed=each.packed,
                 leg_scores=tuple(map(leg_score, each.leg_scores)),
                 factors=tuple(map(score_factor, each.factors)),
+                evidence=each.evidence,
             )
             for each in message.memories
         ),
@@ -122,7 +124,9 @@ def _recalled(message: audit_pb2.MemoriesRecalled) -> MemoriesRecalled:
         near_misses=tuple(map(near_miss, message.near_misses)),
         fusion=Fusion(message.fusion),
         as_of_time=instant(message, "as_of_time"),
+        left_out_incomplete=message.left_out_incomplete,
         query_digest=message.query_digest,
+        score_basis=score_basis(message),
     )
 
 

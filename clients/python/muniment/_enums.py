@@ -165,6 +165,7 @@ class LeftOutReason(OpenEnum):
     FILTERED = 11
     TAIL = 12
     CONSENT = 13
+    NO_MATCH = 14
 
 
 class ErasureState(OpenEnum):

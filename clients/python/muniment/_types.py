@@ -258,6 +258,25 @@ class LegScore:
     rank: int
     raw_score: float
     contribution: float
+    """The part of the score: `value` times `weight`."""
+    value: float
+    """What the measure counts as."""
+    weight: float
+    """0 in receipts from before it was recorded; then there is no `value` either."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreBasis:
+    """What holds for all scores of one recall; the contract says how they follow from legs and factors."""
+
+    cosine_low: float
+    cosine_high: float
+    vector_weight: float
+    lexical_weight: float
+    around_vector_weight: float
+    around_lexical_weight: float
+    leg_count: int
+    threshold: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,6 +294,8 @@ class RankedMemory:
     """Why it ranks where it does; filled by `explain=True`."""
     factors: tuple[ScoreFactor, ...]
     """What else changed the score; filled by `explain=True`."""
+    evidence: float
+    """What speaks for the memory itself, which has to reach the minimum score as well; by `explain=True`."""
 
     @property
     def memory_id(self) -> str:
@@ -301,6 +322,7 @@ class NearMiss:
     reason: LeftOutReason
     leg_scores: tuple[LegScore, ...]
     factors: tuple[ScoreFactor, ...]
+    evidence: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,9 +369,14 @@ class Recalled:
     seal_broken_memory_ids: tuple[str, ...]
     """Memories left out because somebody changed them in the database, at most the first 100."""
     applied_min_score: float
+    """0: none was in force."""
     applied_limit: int
     near_misses: tuple[NearMiss, ...]
     """Candidates that are not in the answer, best first; as many as `near_misses` asked for."""
+    left_out_incomplete: bool
+    """Whether `left_out` counts only what was drawn from a large scope."""
+    score_basis: ScoreBasis | None
+    """Filled by `explain=True`, and beside near misses."""
     consistency_token: ConsistencyToken | None
     trace_id: str
     read_time: datetime | None
