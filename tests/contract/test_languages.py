@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 import pytest_asyncio
 
+from contract.across_scripts import FACTS, OTHERS, QUESTIONS
 from contract.stored import Stored
 from muniment_server._gen.muniment.v1 import memory_pb2, memory_service_pb2, recall_pb2
 from muniment_server.embedding.base import Embedder
@@ -81,6 +82,28 @@ async def test_a_memory_is_found_by_its_meaning_across_languages(caller: Caller)
     await caller.write("u1", *COOKING[:10], "Je suis allergique aux arachides")
     answer = await caller.recall("u1", "is she allergic to peanuts?", legs=VECTOR)
     assert answer.memories[0].memory.content == "Je suis allergique aux arachides"
+
+
+async def test_a_question_in_another_script_finds_its_answer_by_default(caller: Caller) -> None:
+    found = wrong = asked = 0
+    for language, facts in FACTS.items():
+        await caller.write(language, *facts, *OTHERS)
+        for other, questions in QUESTIONS.items():
+            for fact, question in zip(facts, questions, strict=True):
+                answer = await caller.recall(language, question, explain=True)
+                texts = [one.memory.content for one in answer.memories]
+                if other == language:
+                    assert texts[0] == fact
+                    continue
+                asked += 1
+                found += texts[:1] == [fact]
+                wrong += texts[:1] not in ([], [fact])
+                for one in answer.memories:
+                    parts = [*one.leg_scores, *one.factors]
+                    assert sum(each.contribution for each in parts) == pytest.approx(one.score, abs=1e-9)
+    assert asked == 100
+    assert found >= 82
+    assert wrong <= 2
 
 
 def _long_text() -> str:

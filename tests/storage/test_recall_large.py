@@ -24,12 +24,12 @@ from muniment_server.domain.model import (
     SourceType,
     TrustLevel,
 )
-from muniment_server.storage import recall as recall_module
 from muniment_server.storage.database import Database
 from muniment_server.storage.embeddings import EmbeddingRow, insert_embeddings
 from muniment_server.storage.memories import index_tokens, insert_memories, insert_scope
 from muniment_server.storage.queries import compile_statement, load_statements, split_statements
 from muniment_server.storage.recall import RECALL_SETTINGS, Aim, Draw, RecallRows, recall
+from muniment_server.storage.scales import SCALES
 from support.postgres import PostgresDatabase
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -306,9 +306,9 @@ def test_the_scope_says_which_statement_answers_and_not_what_was_remembered_of_i
     known = stored.run(ask(stored.pool, tenant_id, place, question, exact=exact))
     assert (known.total == corpus.size) is exact
     if remembered is None:
-        recall_module._SCALES._scales.clear()
+        SCALES._scales.clear()
     else:
-        recall_module._SCALES.note(tenant_id, place.scope_id, remembered)
+        SCALES.note(tenant_id, place.scope_id, remembered)
     answer = stored.run(ask(stored.pool, tenant_id, place, question, exact=exact))
     assert (answer.total, scores(answer)) == (known.total, scores(known))
 

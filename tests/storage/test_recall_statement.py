@@ -49,8 +49,9 @@ from support.postgres import PostgresDatabase
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 DIMENSION = 8
-MARK, ASKS = 1_000, 999
+MARK, ASKS, APART = 1_000, 999, 998
 LOW, HIGH, VECTOR_WEIGHT, LEXICAL_WEIGHT = 0.1, 0.9, 0.6, 0.4
+APART_WEIGHT = 0.15
 STATES = [MemoryState.ACTIVE, MemoryState.ACTIVE, MemoryState.SUPERSEDED, MemoryState.ARCHIVED]
 
 
@@ -74,6 +75,8 @@ class Draft:
     turn: int | None
     speaker: int | None
     asks: bool
+    apart: bool
+    """Written in another script than the query."""
     reports: tuple[tuple[int, int, int], ...] = ()
     """Helpful, neutral and harmful uses, per reporter."""
     memory_id: UUID = field(default_factory=uuid4)
@@ -110,6 +113,7 @@ drafts = st.builds(
     turn=st.none() | st.integers(0, 5),
     speaker=st.sampled_from([None, 3, 4]),
     asks=st.booleans(),
+    apart=st.booleans(),
     reports=st.just(()) | st.lists(st.tuples(*[st.integers(0, 2)] * 3), max_size=3).map(tuple),
 )
 facts = drafts.map(lambda draft: replace(draft, kind=MemoryKind(draft.kind % 3 + 1)))
@@ -227,8 +231,10 @@ def oracle(memories: Sequence[Draft], query: Wanted) -> tuple[list[tuple[UUID, f
         terms = said if turn else [str(term) for term in query.terms]
         cosine = cosine_of(draft, query)
         own = calibrated(cosine, bm25.share(terms, documents.get(draft.memory_id, []), statistics), query)
-        around, session, replied = seats.context(draft)
         live_draft = draft.state is MemoryState.ACTIVE
+        if live_draft and draft.apart and cosine is not None and not set(query.terms) & set(draft.terms):
+            own += apart_weight(query) * relevance(cosine)
+        around, session, replied = seats.context(draft)
         entity = 1.0 if live_draft and draft.speaker in query.terms and query.terms else 0.0
         score = ENTITY * entity + SESSION * session
         if turn:
@@ -261,8 +267,15 @@ def calibrated(cosine: float | None, share: float, query: Wanted) -> float:
     vector_weight, lexical_weight = weights(query)
     if cosine is None:
         return share if lexical_weight else 0.0
-    relevance = max(0.0, min(1.0, (cosine - LOW) / (HIGH - LOW)))
-    return vector_weight * relevance + lexical_weight * share
+    return vector_weight * relevance(cosine) + lexical_weight * share
+
+
+def relevance(cosine: float) -> float:
+    return max(0.0, min(1.0, (cosine - LOW) / (HIGH - LOW)))
+
+
+def apart_weight(query: Wanted) -> float:
+    return APART_WEIGHT if min(weights(query)) > 0 else 0.0
 
 
 class Seats:
@@ -413,7 +426,7 @@ async def store(pool: Database, tenant_id: UUID, memories: Sequence[Draft]) -> t
 
 def indexed(draft: Draft) -> Counter[int]:
     marks = [MARK + draft.speaker] if draft.speaker else []
-    return Counter([*draft.terms, *marks, *([ASKS] if draft.asks else [])])
+    return Counter([*draft.terms, *marks, *([ASKS] if draft.asks else []), *([APART] if draft.apart else [])])
 
 
 def revision(draft: Draft, scope_id: UUID, doc_no: int) -> Revision:
@@ -473,6 +486,8 @@ async def ask(pool: Database, tenant_id: UUID, scope: tuple[UUID, int], query: W
                 tokens=query.terms,
                 speakers=[MARK + term for term in query.terms],
                 asks=ASKS,
+                apart=[APART],
+                apart_weight=apart_weight(query),
                 cosine_low=LOW,
                 cosine_high=HIGH,
                 vector_weight=vector_weight,

@@ -64,7 +64,7 @@ def leg_scores(candidate: Candidate, aim: Aim) -> tuple[LegScore, ...]:
                 one.vector_rank,
                 one.cosine,
                 one.relevance,
-                one.own_weight * aim.vector_weight,
+                one.own_weight * (aim.vector_weight + aim.apart_weight * one.apart),
             )
         )
     if one.bm25 is not None and aim.lexical_weight:

@@ -20,6 +20,8 @@ AROUND = 0.4
 """What is said around a turn counts as much as the turn itself: answers rarely repeat the question."""
 TURN_ROOM = 0.2
 """What own and around leave of a turn's score to the signals that only turns have."""
+APART = 0.25
+"""Part of the weight of words that nearness gets where no word can meet, since they are in two scripts."""
 SESSION = 0.28
 """The session that has the words of the query, and a turn that is near to it, is the likelier place."""
 ENTITY = 0.12

@@ -1,8 +1,9 @@
 """What a memory puts into the blind index: the terms of its text, and marks of what it is about.
 
-A mark is a term of another kind: who speaks, a name that is mentioned, a word of the slot, or that the text
-says a time, a number or a name, or asks. It can meet no word of a text, since no analysed term has a
-control character. Marks count neither in the length of a memory nor in the statistics of its scope.
+A mark is a term of another kind: who speaks, a name that is mentioned, a word of the slot, the script, or
+that the text says a time, a number or a name, or asks. It can meet no word of a text, since no analysed
+term has a control character. Marks count neither in the length of a memory nor in the statistics of its
+scope.
 """
 
 import re
@@ -15,6 +16,7 @@ from muniment_server.retrieval.analysis import Analyzer, normalize
 from muniment_server.retrieval.naming import names
 from muniment_server.retrieval.scripts import simplified
 from muniment_server.retrieval.times import names_time
+from muniment_server.retrieval.writing import writing_marks
 
 SAYS_TIME = "\x1fsays:time"
 SAYS_NUMBER = "\x1fsays:number"
@@ -68,6 +70,7 @@ def index_terms(content: str, speaker: str | None = None, slot: str | None = Non
         terms = dict.fromkeys(term for name in ones for term in name_terms(name.text))
         frequencies.update(marks(terms))
     frequencies.update(form_marks(content, start, any(name.sure for name in found)))
+    frequencies.update(writing_marks(start))
     return IndexTerms(frequencies, length).with_slot(slot)
 
 

@@ -21,6 +21,7 @@ from muniment_server.retrieval.naming import named
 from muniment_server.retrieval.scripts import simplified
 from muniment_server.retrieval.stopwords import CHINESE_PERSONS
 from muniment_server.retrieval.times import asks_when, read_times
+from muniment_server.retrieval.writing import apart_marks
 
 _MAX_CHARACTERS = 8_192
 _ASKS_NUMBER = re.compile(r"\bhow (?:many|much|long|old|often|far|tall|big)\b|几|多少|多大|多久|多高|多远")
@@ -53,7 +54,8 @@ class QueryTerms:
 
     roles: marks of the speakers that "I" and "you" mean, or who are named by what is no word, like Will.
     names: marks of the names that it may ask for. wanted: marks of what an answer says. spans: times
-    that the query names, in UTC. only_times: whether it asks for nothing else.
+    that the query names, in UTC. only_times: whether it asks for nothing else. apart: marks of the scripts in
+    which no word of it can stand.
     """
 
     words: Sequence[str] = ()
@@ -64,6 +66,7 @@ class QueryTerms:
     wanted: Sequence[str] = ()
     spans: Sequence[TimeRange] = ()
     only_times: bool = False
+    apart: Sequence[str] = ()
 
 
 def analyse_query(
@@ -103,6 +106,7 @@ def analyse_query(
         wanted=wanted,
         spans=times.spans,
         only_times=times.alone and len(text) <= _MAX_CHARACTERS,
+        apart=apart_marks(written),
     )
 
 

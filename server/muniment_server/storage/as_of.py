@@ -36,6 +36,7 @@ _NOTHING: dict[str, Any] = {
     **dict.fromkeys(("around_weight", "session_part", "entity_part", "time_part", "slot_part"), 0.0),
     **dict.fromkeys(("length", "answers"), 0.0),
     "asks": False,
+    "apart": False,
     "replied": 0.0,
     "own_weight": 1.0,
     # Counts do not say when they were counted.

@@ -35,6 +35,7 @@ RECALL_SETTINGS = {
 }
 """Settings of the transaction that runs the statement; see sql/recall.sql."""
 _RANK_DEPTH = 200
+_NO_SPANS = "{}"
 EXACT_ROWS = 20_000
 """Up to so many ACTIVE memories of a scope are all scored; of more the likely ones are drawn first."""
 
@@ -45,6 +46,7 @@ class Aim:
 
     tokens: hashed words; speakers, names, slots: the marks of each of them, as long as `tokens` or empty.
     roles, wanted: marks of speakers that are meant, and of what an answer says. asks: the mark of a question.
+    apart: marks of the scripts that no word can stand in; apart_weight: what nearness counts more there.
     A weight of 0 takes a signal away, and what only it needs is not looked for.
     """
 
@@ -55,12 +57,14 @@ class Aim:
     slots: Sequence[int] = ()
     roles: Sequence[int] = ()
     wanted: Sequence[int] = ()
+    apart: Sequence[int] = ()
     asks: int = 0
     spans: Sequence[TimeRange] = ()
     cosine_low: float = 0.0
     cosine_high: float = 1.0
     vector_weight: float = 0.0
     lexical_weight: float = 0.0
+    apart_weight: float = 0.0
     around_vector: float = 0.0
     around_lexical: float = 0.0
     around_weight: float = 0.0
@@ -123,8 +127,8 @@ class Candidate:
     """A memory found by Recall with what each leg gave; a leg that found nothing gave None.
 
     found: relevant to the query; otherwise it is there because it is pinned. evidence: what speaks for the
-    memory itself. own, around: the measures of domain/ranking.py with their weights. `..._part`: what a leg
-    adds. Factors multiply the sum.
+    memory itself. apart: no word of the query can stand in its script. own, around: the measures of
+    domain/ranking.py with their weights. `..._part`: what a leg adds. Factors multiply the sum.
     """
 
     revision: Revision
@@ -134,6 +138,7 @@ class Candidate:
     evidence: float
     cosine: float | None
     relevance: float | None
+    apart: bool
     vector_rank: int | None
     bm25: float | None
     lexical_share: float | None
@@ -273,8 +278,11 @@ async def _run(
     scope_id: UUID = values["scope_id"]
     read = ("scope_read", {"scope_ids": [scope_id]})
     scale = SCALES.get(work.tenant_id, scope_id)
-    # Only what is ACTIVE has words in the index, and without words or a vector there is nothing to draw by.
-    if values["states"] != [MemoryState.ACTIVE] or not (values["tokens"] or values["embedding"] is not None):
+    # Only what is ACTIVE has words in the index. Without words or a vector there is nothing to draw by, nor
+    # where a time is reason enough.
+    by_time = values["spans"] != _NO_SPANS and values["time_evidence"] >= 1
+    words = values["tokens"] or values["embedding"] is not None
+    if values["states"] != [MemoryState.ACTIVE] or by_time or not words:
         return await _score_all(work, values, read)
     size = _size(await work.fetch(read[0], **read[1])) if scale is None else scale.size
     drawing = size > exact_rows
@@ -345,7 +353,7 @@ def _candidate(row: Row) -> Candidate:
 
 def _aim_values(aim: Aim) -> dict[str, Any]:
     values: dict[str, Any] = {name: getattr(aim, name) for name in _PLAIN}
-    marks = {*aim.speakers, *aim.names, *aim.slots, *aim.roles, *aim.wanted}
+    marks = {*aim.speakers, *aim.names, *aim.slots, *aim.roles, *aim.wanted, *aim.apart}
     if aim.question_weight or aim.reply_weight:
         marks.add(aim.asks)
     ranking = aim.ranking
@@ -357,6 +365,7 @@ def _aim_values(aim: Aim) -> dict[str, Any]:
         "slot_words": list(aim.slots),
         "roles": list(aim.roles),
         "wanted": list(aim.wanted),
+        "apart": list(aim.apart),
         "marks": sorted(marks),
         "spans": "{" + spans + "}",
         "contextual": aim.contextual,

@@ -146,7 +146,8 @@ scoped AS NOT MATERIALIZED (
            bool_or(token = ANY(%(speakers)s::bigint[]) OR token = ANY(%(roles)s::bigint[])) AS spoken,
            count(*) FILTER (WHERE token = ANY(%(names)s::bigint[]))::float8 AS mentions,
            -- The frequency of a slot's word is the number of words of the slot.
-           sum(1 / greatest(tf, 1)::float8) FILTER (WHERE token = ANY(%(slot_words)s::bigint[])) AS slot_named
+           sum(1 / greatest(tf, 1)::float8) FILTER (WHERE token = ANY(%(slot_words)s::bigint[])) AS slot_named,
+           bool_or(token = ANY(%(apart)s::bigint[])) AS apart
     FROM marks
     GROUP BY doc_no
 ), wanted AS MATERIALIZED (  --@drawn
@@ -207,6 +208,7 @@ scoped AS NOT MATERIALIZED (
            e.valid_from, e.valid_to, e.create_time, e.reinforce_time, e.pinned,
            e.kind = 7 AS turn, e.origin_session, e.turn_number, e.term_count,  --@turns
            v.cosine, coalesce(k.spoken, false) AS spoken, k.mentions, k.slot_named, b.felt,
+           l.doc_no IS NULL AND coalesce(k.apart, false) AS apart,
            k.answers, k.asks, coalesce(l.bounded_said, l.bm25_said) AS said,  --@turns
            CASE WHEN e.kind = 7 THEN l.bm25_said ELSE l.bm25 END AS bm25,  --@turns
            CASE WHEN e.kind = 7 THEN coalesce(l.bounded_said, l.bm25_said) / (SELECT best_said FROM reach)  --@turns
@@ -326,7 +328,7 @@ scoped AS NOT MATERIALIZED (
            j.around, j.around_weight, j.session_fit, j.session_part, j.own_weight,  --@turns
            j.length, j.answers, j.asks, j.replied,  --@turns
            j.cosine, j.bm25, j.entity, j.entity_part, j.named_time, j.time_part, j.slot_part, j.slot_named,
-           j.relevance, j.lexical_share, j.own,
+           j.relevance, j.lexical_share, j.own, j.apart,
            j.kind_factor, j.trust_factor, j.source_factor, j.confidence_factor, j.recency_factor, j.feedback_factor
     FROM (
         SELECT i.*,
@@ -355,10 +357,12 @@ scoped AS NOT MATERIALIZED (
                              + %(around_lexical)s::float8 * coalesce(around_share, 0::float8) END AS around,  --@turns
                    CASE WHEN cosine IS NULL
                         THEN sign(%(lexical_weight)s::float8) * coalesce(lexical_share, 0::float8)
-                        ELSE %(vector_weight)s::float8 * relevance
+                        -- In another script no word of the query can stand: that it does not says less.
+                        ELSE (%(vector_weight)s::float8 + CASE WHEN apart THEN %(apart_weight)s::float8 ELSE 0 END)
+                                 * relevance
                              + %(lexical_weight)s::float8 * coalesce(lexical_share, 0::float8) END AS own
             FROM (
-                SELECT e.doc_no, e.memory_id, e.left_by, e.kind, e.pinned, e.cosine, e.bm25, e.lexical_share,
+                SELECT e.doc_no, e.memory_id, e.left_by, e.kind, e.pinned, e.cosine, e.bm25, e.lexical_share, e.apart,
                        greatest(0::float8, least(1::float8,
                            (e.cosine - %(cosine_low)s::float8)
                            / (%(cosine_high)s::float8 - %(cosine_low)s::float8))) AS relevance,
@@ -560,6 +564,7 @@ SELECT t.total, t.other_state, t.expired, t.filtered, t.turns,
        0::float8 AS answers, false AS asks, 0::float8 AS replied,  --@facts
        r.entity, r.entity_part, p.entity_rank, r.named_time, r.time_part, p.time_rank,
        r.slot_named, r.slot_part, p.slot_rank,
+       coalesce(r.apart, false) AS apart,
        r.kind_factor, r.trust_factor, r.source_factor, r.confidence_factor, r.recency_factor, r.feedback_factor,
        EXISTS (SELECT FROM memory_revision h
                WHERE h.tenant_id = %(tenant_id)s AND h.memory_id = m.memory_id AND h.revision >= m.revision)
