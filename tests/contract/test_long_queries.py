@@ -1,14 +1,19 @@
 """Queries up to the contract's 8 KiB are read to their end, by words, names, times and all."""
 
 import random
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import grpc
 import pytest
+import pytest_asyncio
 
 from contract.stored import Stored
-from muniment_server._gen.muniment.v1 import memory_pb2, recall_pb2
-from support.service import Caller, item
+from muniment_server._gen.muniment.v1 import audit_pb2, memory_pb2, recall_pb2
+from muniment_server.embedding.base import Embedder
+from support.embedders import DeterministicEmbedder
+from support.postgres import PostgresDatabase
+from support.service import Caller, RunningService, item, running_service
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -16,6 +21,14 @@ MOST_BYTES = 8_192
 LEXICAL = recall_pb2.RETRIEVAL_LEG_LEXICAL
 ENTITY = recall_pb2.RETRIEVAL_LEG_ENTITY
 TIME = recall_pb2.RETRIEVAL_LEG_TIME
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(module_database: PostgresDatabase) -> AsyncIterator[RunningService]:
+    """A service with a model that reads less than a query may have."""
+    embedder = DeterministicEmbedder(max_characters=2_000)
+    async with running_service(module_database, embedder=embedder) as running:
+        yield running
 
 
 def _words(chance: random.Random) -> str:
@@ -65,6 +78,26 @@ async def test_what_stands_at_the_end_of_the_longest_query_is_looked_for(
     assert await found("and what about Clara?", ENTITY) == [met]
     assert await found("on 5 May 2026?", TIME) == ["Trip to the sea"]
     assert code in await caller.contents("u1", long_query("9083-KD?", filling), min_score=0.0)
+
+
+async def test_what_the_vector_does_not_stand_for_is_named(caller: Caller) -> None:
+    code = "The locker combination is 9083-KD"
+    await caller.write("u1", code, "The cat sleeps in the kitchen")
+    answer = await caller.recall("u1", long_query("9083-KD?", "words"), min_score=0.0)
+    assert [(one.stage, one.reason) for one in answer.degraded] == [
+        (recall_pb2.RECALL_STAGE_QUERY_EMBEDDING, recall_pb2.DEGRADATION_REASON_QUERY_TRUNCATED)
+    ]
+    assert code in [one.memory.content for one in answer.memories]
+    receipt = await caller.call("GetRecall", audit_pb2.GetRecallRequest(recall_id=answer.recall_id))
+    assert receipt.receipt.recalled.degraded == answer.degraded
+    assert not (await caller.recall("u1", "9083-KD?")).degraded
+    words = await caller.recall("u1", long_query("9083-KD?", "words"), legs=[LEXICAL])
+    assert not words.degraded
+
+
+async def test_the_default_model_says_where_it_stops(multilingual: Embedder) -> None:
+    assert multilingual.read(long_query("9083-KD?", "words")).truncated
+    assert not multilingual.read("9083-KD? " * 20).truncated
 
 
 async def test_one_byte_more_is_refused(caller: Caller) -> None:

@@ -235,6 +235,9 @@ const (
 	DegradationReason_DEGRADATION_REASON_EMBEDDINGS_PENDING DegradationReason = 4
 	// The stage failed.
 	DegradationReason_DEGRADATION_REASON_FAILED DegradationReason = 5
+	// The query is longer than the embedding model reads: its vector, and what VECTOR, NEIGHBOUR and SESSION make
+	// of it, is that of its beginning. Words, names and times are those of all of it.
+	DegradationReason_DEGRADATION_REASON_QUERY_TRUNCATED DegradationReason = 6
 )
 
 // Enum value maps for DegradationReason.
@@ -246,6 +249,7 @@ var (
 		3: "DEGRADATION_REASON_QUERY_NOT_COVERED",
 		4: "DEGRADATION_REASON_EMBEDDINGS_PENDING",
 		5: "DEGRADATION_REASON_FAILED",
+		6: "DEGRADATION_REASON_QUERY_TRUNCATED",
 	}
 	DegradationReason_value = map[string]int32{
 		"DEGRADATION_REASON_UNSPECIFIED":          0,
@@ -254,6 +258,7 @@ var (
 		"DEGRADATION_REASON_QUERY_NOT_COVERED":    3,
 		"DEGRADATION_REASON_EMBEDDINGS_PENDING":   4,
 		"DEGRADATION_REASON_FAILED":               5,
+		"DEGRADATION_REASON_QUERY_TRUNCATED":      6,
 	}
 )
 
@@ -1078,14 +1083,15 @@ const file_muniment_v1_recall_proto_rawDesc = "" +
 	"\x10RECALL_STAGE_LEG\x10\x02\x12\x1c\n" +
 	"\x18RECALL_STAGE_CONSISTENCY\x10\x03\x12\x17\n" +
 	"\x13RECALL_STAGE_RERANK\x10\x04\x12\x18\n" +
-	"\x14RECALL_STAGE_PACKING\x10\x05*\xf9\x01\n" +
+	"\x14RECALL_STAGE_PACKING\x10\x05*\xa1\x02\n" +
 	"\x11DegradationReason\x12\"\n" +
 	"\x1eDEGRADATION_REASON_UNSPECIFIED\x10\x00\x12\x1f\n" +
 	"\x1bDEGRADATION_REASON_DEADLINE\x10\x01\x12+\n" +
 	"'DEGRADATION_REASON_EMBEDDER_UNAVAILABLE\x10\x02\x12(\n" +
 	"$DEGRADATION_REASON_QUERY_NOT_COVERED\x10\x03\x12)\n" +
 	"%DEGRADATION_REASON_EMBEDDINGS_PENDING\x10\x04\x12\x1d\n" +
-	"\x19DEGRADATION_REASON_FAILED\x10\x05*\xe4\x03\n" +
+	"\x19DEGRADATION_REASON_FAILED\x10\x05\x12&\n" +
+	"\"DEGRADATION_REASON_QUERY_TRUNCATED\x10\x06*\xe4\x03\n" +
 	"\rLeftOutReason\x12\x1f\n" +
 	"\x1bLEFT_OUT_REASON_UNSPECIFIED\x10\x00\x12#\n" +
 	"\x1fLEFT_OUT_REASON_BELOW_MIN_SCORE\x10\x01\x12\x19\n" +

@@ -146,6 +146,7 @@ class DegradationReason(OpenEnum):
     QUERY_NOT_COVERED = 3
     EMBEDDINGS_PENDING = 4
     FAILED = 5
+    QUERY_TRUNCATED = 6
 
 
 class LeftOutReason(OpenEnum):

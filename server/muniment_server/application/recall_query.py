@@ -30,14 +30,17 @@ VECTOR_LEGS = (RetrievalLeg.VECTOR, RetrievalLeg.NEIGHBOUR, RetrievalLeg.SESSION
 async def embed_query(
     live: LiveModel, context: CallContext, command: RecallCommand
 ) -> tuple[HalfVector | None, list[Degradation]]:
-    """The vector of the query, or why there is none. Waits for a share of the deadline."""
+    """The vector of the query, and what is wrong with it. Waits for a share of the deadline."""
     if not any(leg in VECTOR_LEGS for leg in command.legs):
         return None, []
     if command.query_embedding is not None:
         return given_vector(command.query_embedding), []
 
+    def less(reason: DegradationReason) -> list[Degradation]:
+        return [Degradation(Stage.QUERY_EMBEDDING, RetrievalLeg.VECTOR, reason)]
+
     def without(reason: DegradationReason) -> tuple[None, list[Degradation]]:
-        return None, [Degradation(Stage.QUERY_EMBEDDING, RetrievalLeg.VECTOR, reason)]
+        return None, less(reason)
 
     model = live.model
     with embeddings_span(
@@ -54,7 +57,7 @@ async def embed_query(
             return without(DegradationReason.EMBEDDER_UNAVAILABLE)
     if embedded.vector is None:
         return without(DegradationReason.QUERY_NOT_COVERED)
-    return HalfVector(embedded.vector), []
+    return HalfVector(embedded.vector), less(DegradationReason.QUERY_TRUNCATED) if embedded.truncated else []
 
 
 async def embed_anew(

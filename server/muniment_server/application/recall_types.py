@@ -37,6 +37,7 @@ class DegradationReason(IntEnum):
     QUERY_NOT_COVERED = 3
     EMBEDDINGS_PENDING = 4
     FAILED = 5
+    QUERY_TRUNCATED = 6
 
 
 class LeftOutReason(IntEnum):

@@ -43,6 +43,7 @@ class DegradationReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DEGRADATION_REASON_QUERY_NOT_COVERED: _ClassVar[DegradationReason]
     DEGRADATION_REASON_EMBEDDINGS_PENDING: _ClassVar[DegradationReason]
     DEGRADATION_REASON_FAILED: _ClassVar[DegradationReason]
+    DEGRADATION_REASON_QUERY_TRUNCATED: _ClassVar[DegradationReason]
 
 class LeftOutReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -84,6 +85,7 @@ DEGRADATION_REASON_EMBEDDER_UNAVAILABLE: DegradationReason
 DEGRADATION_REASON_QUERY_NOT_COVERED: DegradationReason
 DEGRADATION_REASON_EMBEDDINGS_PENDING: DegradationReason
 DEGRADATION_REASON_FAILED: DegradationReason
+DEGRADATION_REASON_QUERY_TRUNCATED: DegradationReason
 LEFT_OUT_REASON_UNSPECIFIED: LeftOutReason
 LEFT_OUT_REASON_BELOW_MIN_SCORE: LeftOutReason
 LEFT_OUT_REASON_LIMIT: LeftOutReason

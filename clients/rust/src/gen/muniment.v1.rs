@@ -2363,6 +2363,9 @@ pub enum DegradationReason {
     EmbeddingsPending = 4,
     /// The stage failed.
     Failed = 5,
+    /// The query is longer than the embedding model reads: its vector, and what VECTOR, NEIGHBOUR and SESSION make
+    /// of it, is that of its beginning. Words, names and times are those of all of it.
+    QueryTruncated = 6,
 }
 impl DegradationReason {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -2377,6 +2380,7 @@ impl DegradationReason {
             Self::QueryNotCovered => "DEGRADATION_REASON_QUERY_NOT_COVERED",
             Self::EmbeddingsPending => "DEGRADATION_REASON_EMBEDDINGS_PENDING",
             Self::Failed => "DEGRADATION_REASON_FAILED",
+            Self::QueryTruncated => "DEGRADATION_REASON_QUERY_TRUNCATED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -2388,6 +2392,7 @@ impl DegradationReason {
             "DEGRADATION_REASON_QUERY_NOT_COVERED" => Some(Self::QueryNotCovered),
             "DEGRADATION_REASON_EMBEDDINGS_PENDING" => Some(Self::EmbeddingsPending),
             "DEGRADATION_REASON_FAILED" => Some(Self::Failed),
+            "DEGRADATION_REASON_QUERY_TRUNCATED" => Some(Self::QueryTruncated),
             _ => None,
         }
     }

@@ -65,6 +65,15 @@ public enum DegradationReason
    * <code>DEGRADATION_REASON_FAILED = 5;</code>
    */
   DEGRADATION_REASON_FAILED(5),
+  /**
+   * <pre>
+   * The query is longer than the embedding model reads: its vector, and what VECTOR, NEIGHBOUR and SESSION make
+   * of it, is that of its beginning. Words, names and times are those of all of it.
+   * </pre>
+   *
+   * <code>DEGRADATION_REASON_QUERY_TRUNCATED = 6;</code>
+   */
+  DEGRADATION_REASON_QUERY_TRUNCATED(6),
   UNRECOGNIZED(-1),
   ;
 
@@ -127,6 +136,15 @@ public enum DegradationReason
    * <code>DEGRADATION_REASON_FAILED = 5;</code>
    */
   public static final int DEGRADATION_REASON_FAILED_VALUE = 5;
+  /**
+   * <pre>
+   * The query is longer than the embedding model reads: its vector, and what VECTOR, NEIGHBOUR and SESSION make
+   * of it, is that of its beginning. Words, names and times are those of all of it.
+   * </pre>
+   *
+   * <code>DEGRADATION_REASON_QUERY_TRUNCATED = 6;</code>
+   */
+  public static final int DEGRADATION_REASON_QUERY_TRUNCATED_VALUE = 6;
 
 
   public final int getNumber() {
@@ -159,6 +177,7 @@ public enum DegradationReason
       case 3: return DEGRADATION_REASON_QUERY_NOT_COVERED;
       case 4: return DEGRADATION_REASON_EMBEDDINGS_PENDING;
       case 5: return DEGRADATION_REASON_FAILED;
+      case 6: return DEGRADATION_REASON_QUERY_TRUNCATED;
       default: return null;
     }
   }
