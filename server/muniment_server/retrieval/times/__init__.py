@@ -88,9 +88,17 @@ def _read(text: str, today: date, rules: Sequence[Rule], found: list[Found]) -> 
                 continue
             if spans:
                 found.append(Found(match.start(), match.end(), spans))
-        for one in found[read:]:
-            text = text[: one.start] + _READ * (one.end - one.start) + text[one.end :]
+        text = _without(text, found[read:])
     return text
+
+
+def _without(text: str, read: Sequence[Found]) -> str:
+    """The text with what was read blanked, in one go however much that is."""
+    kept, end = [], 0
+    for one in read:
+        kept += [text[end : one.start], _READ * (one.end - one.start)]
+        end = one.end
+    return "".join([*kept, text[end:]]) if kept else text
 
 
 def _instant(day: date, zone: tzinfo) -> datetime:

@@ -24,6 +24,8 @@ _TO = re.compile(
 _AND = re.compile(r" and (?:the )?| und (?:dem )?|[和与と]|(?:와|과) ")
 _BETWEEN_BEFORE = re.compile(r"(?:\bbetween(?: the)?|\bzwischen(?: dem)?|在) ?$")
 _BETWEEN_BEHIND = re.compile(r"之?[间間]|の間| ?사이")
+_NEAR = 20
+"""Characters in which a word stands that ties to a time behind it."""
 _RANGE_END = re.compile("まで|까지|为止")
 
 _BEFORE = re.compile(
@@ -59,8 +61,12 @@ def _is_range(text: str, first: Found, second: Found) -> bool:
     if _TO.fullmatch(between):
         return True
     return bool(_AND.fullmatch(between)) and bool(
-        _BETWEEN_BEFORE.search(text[: first.start]) or _BETWEEN_BEHIND.match(text[second.end :])
+        _BETWEEN_BEFORE.search(_just_before(text, first)) or _BETWEEN_BEHIND.match(text, second.end)
     )
+
+
+def _just_before(text: str, one: Found) -> str:
+    return text[max(0, one.start - _NEAR) : one.start]
 
 
 def _ranges(firsts: Sequence[Span], lasts: Sequence[Span]) -> Iterator[Span]:
@@ -81,7 +87,7 @@ def open_ends(text: str, found: Sequence[Found], today: date) -> list[Found]:
 
 
 def _opened(text: str, one: Found, today: date) -> Found:
-    side = _BEFORE.search(text[: one.start]) or _BEHIND.match(text[one.end :])
+    side = _BEFORE.search(_just_before(text, one)) or _BEHIND.match(text, one.end)
     if side is None:
         return one
     # Of the years that a date may mean it is the last one that has begun.
