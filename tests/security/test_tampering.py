@@ -455,7 +455,7 @@ MEMORY_COLUMNS = {
     "term_count": "term_count + 1",
     "content_revision": "2",
     "key_epoch": "2",
-    "analyzer": "2",
+    "analyzer": "analyzer + 1",
     "supersedes": "%(tea)s",
     "superseded_by": "%(tea)s",
     "seal": "sha256('x')",
