@@ -1,4 +1,4 @@
-"""`muniment reindex`: change the embedding model while the service runs."""
+"""`muniment reindex`: change the embedding model while the service runs, and see how far such work is."""
 
 import time
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ from .output import Json, note, print_json
 if TYPE_CHECKING:
     import psycopg
 
-    from muniment_server.storage.reindex_admin import ChangeRow
+    from muniment_server.storage.reindex_admin import AnalysisRow, ChangeRow
 
 app = typer.Typer(
     name="reindex",
@@ -59,18 +59,22 @@ def start(
 
 @app.command("status")
 def status(wait: Wait = False, as_json: Json = False) -> None:
-    """Show the running change, or the last one."""
+    """Show the running change, or the last one; and what a newer text analysis has still to read."""
     from muniment_server.storage.reindex_admin import newest_change
 
     from .operator import administration
 
     with administration() as connection:
+        if wait:
+            _await_analysis(connection)
         change = newest_change(connection)
         if change is None:
+            analysis = _analysis(connection)
             if as_json:
-                print_json(None)
+                print_json({"analysis": _analysis_json(analysis)} if analysis else None)
             else:
                 print("The embedding model was never changed.")
+                _show_analysis(analysis)
         elif wait:
             _stay(connection, as_json)
         else:
@@ -117,10 +121,44 @@ def _stay(connection: "psycopg.Connection[Any]", as_json: bool) -> None:
         time.sleep(_LOOK_SECONDS)
 
 
+def _analysis(connection: "psycopg.Connection[Any]") -> "AnalysisRow | None":
+    """The change of the text analysis that the servers are at, if there is one."""
+    from muniment_server.retrieval.analysis import ANALYZER_VERSION
+    from muniment_server.storage.reindex_admin import analysis_of
+
+    found = analysis_of(connection, ANALYZER_VERSION)
+    return None if found.over else found
+
+
+def _await_analysis(connection: "psycopg.Connection[Any]") -> None:
+    while (analysis := _analysis(connection)) is not None:
+        note(f"text analysis: {analysis.done} of {analysis.memories} memories")
+        time.sleep(_LOOK_SECONDS)
+
+
+def _show_analysis(analysis: "AnalysisRow | None") -> None:
+    if analysis is not None:
+        print(
+            f"text analysis {analysis.from_version} -> {analysis.to_version}: {analysis.done} of"
+            f" {analysis.memories} memories have been read anew."
+        )
+        note("Servers with a maintenance login do this by themselves. Every memory is found meanwhile.")
+
+
+def _analysis_json(analysis: "AnalysisRow") -> dict[str, int]:
+    return {
+        "from": analysis.from_version,
+        "to": analysis.to_version,
+        "memories": analysis.memories,
+        "read": analysis.done,
+    }
+
+
 def _show(connection: "psycopg.Connection[Any]", change: "ChangeRow", as_json: bool) -> None:
     from muniment_server.storage.reindex_admin import progress_of
 
     memories, done = progress_of(connection, change)
+    analysis = _analysis(connection)
     if as_json:
         print_json(
             {
@@ -135,10 +173,12 @@ def _show(connection: "psycopg.Connection[Any]", change: "ChangeRow", as_json: b
                 "start_time": _time(change.create_time),
                 "complete_time": _time(change.complete_time),
                 "end_time": _time(change.drop_time),
+                "analysis": _analysis_json(analysis) if analysis else None,
             }
         )
         return
     print(f"{change.from_model} -> {change.to_model}: {_words(change)}")
+    _show_analysis(analysis)
     if not change.over:
         print(f"{done} of {memories} memories have been seen by the new model.")
         if change.working:

@@ -3,9 +3,10 @@
 Acts over a connection that may act as the owner; the work itself is done by the servers. Blocking.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID
 
 import psycopg
@@ -42,6 +43,25 @@ class ChangeRow:
     def over(self) -> bool:
         """Whether nothing of it is left to do."""
         return self.drop_time is not None
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisRow:
+    """A change of the text analysis, as the servers make it by themselves.
+
+    from_version: the oldest version whose terms may be in the index; to_version: that of this program.
+    done: how many memories it has read.
+    """
+
+    from_version: int
+    to_version: int
+    memories: int
+    done: int
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing of it is left to do."""
+        return self.from_version >= self.to_version
 
 
 def start_change(
@@ -176,17 +196,40 @@ def progress_of(connection: psycopg.Connection[Any], change: ChangeRow) -> tuple
 
     Counts, tenant by tenant: a second for a million memories.
     """
+    return _counted(
+        connection,
+        "SELECT (SELECT count(*) FROM memory WHERE tenant_id = %(tenant)s::uuid) AS memories,"
+        " (SELECT count(*) FROM memory_embedding WHERE tenant_id = %(tenant)s::uuid"
+        " AND model_no = %(model_no)s AND state <> 2) AS done",
+        {"model_no": change.to_no},
+    )
+
+
+def analysis_of(connection: psycopg.Connection[Any], version: int) -> AnalysisRow:
+    """How far a change to a version of the text analysis is; counts only where it is not over."""
+    with owner_cursor(connection) as cursor:
+        row = cursor.execute("SELECT analyzer FROM instance").fetchone()
+    oldest = version if row is None else int(row["analyzer"])
+    if oldest >= version:
+        return AnalysisRow(oldest, version, 0, 0)
+    memories, done = _counted(
+        connection,
+        "SELECT count(*) AS memories, count(*) FILTER (WHERE analyzer = %(version)s) AS done"
+        " FROM memory WHERE tenant_id = %(tenant)s::uuid",
+        {"version": version},
+    )
+    return AnalysisRow(oldest, version, memories, done)
+
+
+def _counted(
+    connection: psycopg.Connection[Any], query: LiteralString, values: Mapping[str, Any]
+) -> tuple[int, int]:
+    """Memories and how many are done, of all tenants: row-level security shows those of one at a time."""
     memories = done = 0
     with owner_cursor(connection) as cursor:
-        tenants = cursor.execute("SELECT tenant_id::text FROM tenant").fetchall()
-        for tenant in tenants:
+        for tenant in cursor.execute("SELECT tenant_id::text FROM tenant").fetchall():
             cursor.execute("SELECT set_config('app.tenant_id', %s, true)", (tenant["tenant_id"],))
-            row = cursor.execute(
-                "SELECT (SELECT count(*) FROM memory WHERE tenant_id = %(tenant)s::uuid) AS memories,"
-                " (SELECT count(*) FROM memory_embedding WHERE tenant_id = %(tenant)s::uuid"
-                " AND model_no = %(model_no)s AND state <> 2) AS done",
-                {"tenant": tenant["tenant_id"], "model_no": change.to_no},
-            ).fetchone()
+            row = cursor.execute(query, {**values, "tenant": tenant["tenant_id"]}).fetchone()
             if row is not None:
                 memories += row["memories"]
                 done += row["done"]
