@@ -209,7 +209,17 @@ scoped AS NOT MATERIALIZED (
            e.kind = 7 AS turn, e.origin_session, e.turn_number, e.term_count,  --@turns
            v.cosine, coalesce(k.spoken, false) AS spoken, k.mentions, k.slot_named, b.felt,
            l.doc_no IS NULL AND coalesce(k.apart, false) AS apart,
-           k.answers, k.asks, coalesce(l.bounded_said, l.bm25_said) AS said,  --@turns
+           k.answers, k.asks,  --@turns
+           -- What the turn behind a question is given of how well that fits.  --@turns
+           CASE WHEN NOT coalesce(k.asks, false) THEN 0::float8  --@turns
+                WHEN v.cosine IS NULL THEN sign(%(around_lexical)s::float8)  --@turns
+                    * coalesce(coalesce(l.bounded_said, l.bm25_said) / (SELECT best_said FROM reach), 0)  --@turns
+                ELSE %(around_vector)s::float8 * greatest(0::float8, least(1::float8,  --@turns
+                         (v.cosine - %(cosine_low)s::float8)  --@turns
+                         / (%(cosine_high)s::float8 - %(cosine_low)s::float8)))  --@turns
+                     + %(around_lexical)s::float8  --@turns
+                         * coalesce(coalesce(l.bounded_said, l.bm25_said) / (SELECT best_said FROM reach), 0)  --@turns
+           END AS asked,  --@turns
            CASE WHEN e.kind = 7 THEN l.bm25_said ELSE l.bm25 END AS bm25,  --@turns
            CASE WHEN e.kind = 7 THEN coalesce(l.bounded_said, l.bm25_said) / (SELECT best_said FROM reach)  --@turns
                 ELSE coalesce(l.bounded, l.bm25) / (SELECT best FROM reach) END AS lexical_share  --@turns
@@ -223,14 +233,20 @@ scoped AS NOT MATERIALIZED (
     -- The sessions of conversations, in order; a sitting is a session by number.  --@turns
     SELECT doc_no, first_value(doc_no) OVER sequence AS sitting,  --@turns
            row_number() OVER sequence * 32768 AS place,  --@turns
-           lag(asks) OVER sequence AS asked, lag(said) OVER sequence AS said_before, term_count,  --@turns
+           coalesce(lag(asked) OVER sequence, 0) AS replied, term_count, cosine,  --@turns
            term_count + 0.75::float8 * (coalesce(lag(term_count) OVER sequence, 0)  --@turns
                                         + coalesce(lead(term_count) OVER sequence, 0))  --@turns
                + 0.5::float8 * (coalesce(lag(term_count, 2) OVER sequence, 0)  --@turns
                                 + coalesce(lead(term_count, 2) OVER sequence, 0)) AS around_terms,  --@turns
-           cosine,  --@turns
-           lag(cosine) OVER sequence AS before, lead(cosine) OVER sequence AS behind,  --@turns
-           lag(cosine, 2) OVER sequence AS before_2, lead(cosine, 2) OVER sequence AS behind_2  --@turns
+           (coalesce(cosine, 0) + 0.75::float8 * (coalesce(lag(cosine) OVER sequence, 0)  --@turns
+                                                  + coalesce(lead(cosine) OVER sequence, 0))  --@turns
+               + 0.5::float8 * (coalesce(lag(cosine, 2) OVER sequence, 0)  --@turns
+                                + coalesce(lead(cosine, 2) OVER sequence, 0)))  --@turns
+           / nullif(CASE WHEN cosine IS NULL THEN 0 ELSE 1 END  --@turns
+               + CASE WHEN lag(cosine) OVER sequence IS NULL THEN 0 ELSE 0.75::float8 END  --@turns
+               + CASE WHEN lead(cosine) OVER sequence IS NULL THEN 0 ELSE 0.75::float8 END  --@turns
+               + CASE WHEN lag(cosine, 2) OVER sequence IS NULL THEN 0 ELSE 0.5::float8 END  --@turns
+               + CASE WHEN lead(cosine, 2) OVER sequence IS NULL THEN 0 ELSE 0.5::float8 END, 0) AS around_cosine  --@turns
     FROM seen  --@turns
     WHERE %(contextual)s::boolean AND left_by = 0 AND turn AND origin_session IS NOT NULL  --@turns
           AND origin_session = ANY(ARRAY(SELECT origin_session FROM sat_in))  --@drawn
@@ -325,10 +341,12 @@ scoped AS NOT MATERIALIZED (
                + %(time_evidence)s::float8 * j.time_part
                + %(entity_evidence)s::float8 * j.entity_part + j.slot_part
                - CASE WHEN j.pinned THEN %(pinned_weight)s::float8 ELSE 0 END AS evidence,
+           -- First what is looked at in every row.
+           j.cosine, j.bm25, j.slot_part,
            j.around, j.around_weight, j.session_fit, j.session_part, j.own_weight,  --@turns
            j.length, j.answers, j.asks, j.replied,  --@turns
-           j.cosine, j.bm25, j.entity, j.entity_part, j.named_time, j.time_part, j.slot_part, j.slot_named,
-           j.relevance, j.lexical_share, j.own, j.apart,
+           j.entity, j.entity_part, j.named_time, j.time_part, j.slot_named, j.relevance, j.lexical_share, j.own,
+           j.apart,
            j.kind_factor, j.trust_factor, j.source_factor, j.confidence_factor, j.recency_factor, j.feedback_factor
     FROM (
         SELECT i.*,
@@ -348,13 +366,6 @@ scoped AS NOT MATERIALIZED (
                    * feedback_factor AS factor
         FROM (
             SELECT m.*,
-                   CASE WHEN NOT seated THEN NULL  --@turns
-                        WHEN around_cosine IS NULL  --@turns
-                        THEN sign(%(around_lexical)s::float8) * coalesce(around_share, 0::float8)  --@turns
-                        ELSE %(around_vector)s::float8 * greatest(0::float8, least(1::float8,  --@turns
-                                 (around_cosine - %(cosine_low)s::float8)  --@turns
-                                 / (%(cosine_high)s::float8 - %(cosine_low)s::float8)))  --@turns
-                             + %(around_lexical)s::float8 * coalesce(around_share, 0::float8) END AS around,  --@turns
                    CASE WHEN cosine IS NULL
                         THEN sign(%(lexical_weight)s::float8) * coalesce(lexical_share, 0::float8)
                         -- In another script no word of the query can stand: that it does not says less.
@@ -366,30 +377,20 @@ scoped AS NOT MATERIALIZED (
                        greatest(0::float8, least(1::float8,
                            (e.cosine - %(cosine_low)s::float8)
                            / (%(cosine_high)s::float8 - %(cosine_low)s::float8))) AS relevance,
-                       e.turn, t.doc_no IS NOT NULL AS seated,  --@turns
-                       CASE WHEN t.doc_no IS NOT NULL THEN  --@turns
-                           (coalesce(t.cosine, 0) + 0.75::float8 * (coalesce(t.before, 0) + coalesce(t.behind, 0))  --@turns
-                               + 0.5::float8 * (coalesce(t.before_2, 0) + coalesce(t.behind_2, 0)))  --@turns
-                           / nullif(CASE WHEN t.cosine IS NULL THEN 0 ELSE 1 END  --@turns
-                               + CASE WHEN t.before IS NULL THEN 0 ELSE 0.75::float8 END  --@turns
-                               + CASE WHEN t.behind IS NULL THEN 0 ELSE 0.75::float8 END  --@turns
-                               + CASE WHEN t.before_2 IS NULL THEN 0 ELSE 0.5::float8 END  --@turns
-                               + CASE WHEN t.behind_2 IS NULL THEN 0 ELSE 0.5::float8 END, 0) END AS around_cosine,  --@turns
-                       w.share AS around_share,  --@turns
+                       e.turn,  --@turns
+                       CASE WHEN t.doc_no IS NULL THEN NULL  --@turns
+                            WHEN t.around_cosine IS NULL  --@turns
+                            THEN sign(%(around_lexical)s::float8) * coalesce(w.share, 0::float8)  --@turns
+                            ELSE %(around_vector)s::float8 * greatest(0::float8, least(1::float8,  --@turns
+                                     (t.around_cosine - %(cosine_low)s::float8)  --@turns
+                                     / (%(cosine_high)s::float8 - %(cosine_low)s::float8)))  --@turns
+                                 + %(around_lexical)s::float8 * coalesce(w.share, 0::float8) END AS around,  --@turns
                        s.fit AS session_fit,  --@turns
                        CASE WHEN e.turn THEN coalesce(e.answers, 0::float8) ELSE 0::float8 END AS answers,  --@turns
                        CASE WHEN e.turn THEN least(1::float8, e.term_count / 40::float8) ELSE 0::float8 END  --@turns
                            AS length,  --@turns
                        e.turn AND coalesce(e.asks, false) AS asks,  --@turns
-                       CASE WHEN NOT coalesce(t.asked, false) THEN 0::float8  --@turns
-                            WHEN t.before IS NULL THEN sign(%(around_lexical)s::float8)  --@turns
-                                * coalesce(t.said_before / (SELECT best_said FROM reach), 0)  --@turns
-                            ELSE %(around_vector)s::float8 * greatest(0::float8, least(1::float8,  --@turns
-                                     (t.before - %(cosine_low)s::float8)  --@turns
-                                     / (%(cosine_high)s::float8 - %(cosine_low)s::float8)))  --@turns
-                                 + %(around_lexical)s::float8  --@turns
-                                     * coalesce(t.said_before / (SELECT best_said FROM reach), 0)  --@turns
-                       END AS replied,  --@turns
+                       coalesce(t.replied, 0) AS replied,  --@turns
                        CASE WHEN e.spoken THEN 1::float8
                             WHEN e.mentions > 0 THEN 0.5::float8 * e.mentions
                                 / (SELECT nullif(count(DISTINCT token), 0) FROM marks
@@ -422,9 +423,7 @@ scoped AS NOT MATERIALIZED (
                 LEFT JOIN session_leg s ON s.sitting = t.sitting  --@turns
                 OFFSET 0
             ) m
-            OFFSET 0  --@turns
         ) i
-        OFFSET 0  --@turns
     ) j
 ), least AS MATERIALIZED (  --@summed
     SELECT min(cosine) AS cosine, min(bm25) AS bm25, min(entity) AS entity, min(named_time) AS named_time,  --@summed
