@@ -22,6 +22,7 @@ from muniment_server.domain.model import (
     ScopeKind,
     ScopeRow,
     SourceType,
+    TimeRange,
     TrustLevel,
 )
 from muniment_server.storage.database import Database
@@ -191,6 +192,8 @@ async def ask(
     draw: Draw = DRAW,
     limit: int = 0,
     source_most: int = 0,
+    spans: Sequence[TimeRange] = (),
+    time_evidence: float = 0.0,
 ) -> RecallRows:
     vector, words = question
     weights = (
@@ -215,6 +218,9 @@ async def ask(
                 lexical_weight=weights[1],
                 pinned_weight=0.15,
                 pinned_most=3,
+                spans=spans,
+                time_weight=0.15,
+                time_evidence=time_evidence,
             ),
             min_score=min_score,
             fetch=fetch,
@@ -311,6 +317,40 @@ def test_the_scope_says_which_statement_answers_and_not_what_was_remembered_of_i
         SCALES.note(tenant_id, place.scope_id, remembered)
     answer = stored.run(ask(stored.pool, tenant_id, place, question, exact=exact))
     assert (answer.total, scores(answer)) == (known.total, scores(known))
+
+
+def test_where_nothing_but_a_time_is_asked_for_all_are_looked_at(stored: Store) -> None:
+    tenant_id = stored.database.add_tenant("times")
+    corpus = Corpus(384)
+    then = NOW - timedelta(days=400)
+    place = stored.run(
+        store(
+            stored.pool,
+            tenant_id,
+            corpus,
+            change=lambda number, one: replace(one, valid_from=then) if number == 17 else one,
+        )
+    )
+    spans = [TimeRange(then, then + timedelta(days=1))]
+    for time_evidence in (0.5, 1.0):
+        answer = stored.run(
+            ask(
+                stored.pool,
+                tenant_id,
+                place,
+                corpus.question(),
+                spans=spans,
+                time_evidence=time_evidence,
+                fetch=5,
+            )
+        )
+        assert answer.drawn == (time_evidence < 1)
+        assert (answer.total == corpus.size) == (time_evidence == 1)
+    answer = stored.run(
+        ask(stored.pool, tenant_id, place, corpus.question(), spans=spans, time_evidence=1, fetch=corpus.size)
+    )
+    in_time = [one.revision.memory_id for one in answer.candidates if one.named_time]
+    assert in_time == [place.ids[16]]
 
 
 def test_a_filter_that_leaves_little_of_what_was_drawn_is_answered_exactly(stored: Store) -> None:
