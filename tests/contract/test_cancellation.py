@@ -151,7 +151,7 @@ async def test_something_cancelled_inside_a_call_is_answered_at_once(
         raise asyncio.CancelledError
 
     with monkeypatch.context() as broken:
-        broken.setattr(shared.service.embeddings, "query", cancelled)
+        broken.setattr(shared.service.embeddings, "query_within", cancelled)
         broken.setattr(shared.service.embeddings, "passages_within", cancelled)
         for method in ("Recall", "Write"):
             begun = time.monotonic()
