@@ -1,5 +1,7 @@
 """Names and spellings through the API: whom a query names, in several languages, and how it is written."""
 
+from typing import Any
+
 import pytest
 
 from contract.stored import Stored
@@ -20,7 +22,7 @@ async def deeply_verified(shared: RunningService, caller: Caller, stored: Stored
     assert await findings(shared, caller.tenant) == []
 
 
-async def entities(caller: Caller, query: str, **fields: object) -> dict[str, float]:
+async def entities(caller: Caller, query: str, **fields: Any) -> dict[str, float]:
     """Content of what the query's names speak for, with what that adds."""
     answer = await caller.recall("u1", query, explain=True, min_score=0.0, **fields)
     return {
