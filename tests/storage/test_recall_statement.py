@@ -44,6 +44,7 @@ from muniment_server.storage.database import Database
 from muniment_server.storage.embeddings import EmbeddingRow, insert_embeddings
 from muniment_server.storage.feedback import count_outcome
 from muniment_server.storage.memories import index_tokens, insert_memories, insert_scope
+from muniment_server.storage.queries import compile_statement
 from muniment_server.storage.recall import RECALL_SETTINGS, Aim, RecallRows, recall
 from support.postgres import PostgresDatabase
 
@@ -557,3 +558,45 @@ def test_recall_agrees_with_plain_python(module_database: PostgresDatabase) -> N
             agrees()
         finally:
             runner.run(pool.close())
+
+
+def test_a_turn_that_came_since_the_last_look_is_weighed_as_one(module_database: PostgresDatabase) -> None:
+    tenant_id = module_database.add_tenant("first turn")
+    plain = Draft(
+        terms=(1, 2), seed=1, state=MemoryState.ACTIVE, kind=MemoryKind.FACT, trust=TrustLevel.HIGH, tags=(),
+        properties={}, agent=None, session=None, expires=None, valid=(None, None), sitting=None, turn=None,
+        speaker=None, asks=False, apart=False,
+    )  # fmt: skip
+    known = [plain, replace(plain, terms=(2, 3), seed=2, memory_id=uuid4())]
+    turn = replace(plain, kind=MemoryKind.TURN, sitting="day 1", turn=0, speaker=3, memory_id=uuid4())
+    query = Wanted((1, 2), 1, None, None, MemoryFilter(), (), 0.0, 5)
+
+    async def write(scope_id: UUID, scope_no: int) -> None:
+        made = revision(turn, scope_id, len(known) + 1)
+        async with pool.transaction(tenant_id) as work:
+            await insert_memories(work, [made])
+            await index_tokens(work, scope_no, [(made.doc_no, indexed(turn), len(turn.terms))])
+
+    with asyncio.Runner() as runner:
+        pool = module_database.app(max_size=2)
+        runner.run(pool.open())
+        try:
+            scope = runner.run(store(pool, tenant_id, known))
+            before = [runner.run(ask(pool, tenant_id, scope, query)) for _ in range(2)]
+            # Since the first answer it is known that there is no turn, and no part of a turn is looked for.
+            refused = compile_statement(
+                "refused", "SELECT 1 / 0 AS total WHERE %(tenant_id)s::uuid IS NOT NULL"
+            )
+            whole = pool.statements["recall_turns"]
+            pool.statements["recall_turns"] = refused
+            before.append(runner.run(ask(pool, tenant_id, scope, query)))
+            pool.statements["recall_turns"] = whole
+            assert before[0] == before[1] == before[2]
+            runner.run(write(*scope))
+            after = runner.run(ask(pool, tenant_id, scope, query))
+            pool.statements["recall_facts"] = refused
+            assert runner.run(ask(pool, tenant_id, scope, query)) == after
+        finally:
+            runner.run(pool.close())
+    weights = {one.revision.memory_id: one.own_weight for one in after.candidates}
+    assert weights == {known[0].memory_id: 1, known[1].memory_id: 1, turn.memory_id: 1 - TURN_ROOM - AROUND}
