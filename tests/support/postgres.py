@@ -21,6 +21,7 @@ from psycopg.rows import DictRow, dict_row
 
 from muniment_server.bootstrap.embedded import EmbeddedPostgres
 from muniment_server.bootstrap.passwords import scram_verifier
+from muniment_server.retrieval.analysis import ANALYZER_VERSION
 from muniment_server.storage.database import Database
 from muniment_server.storage.migrate import migrate
 from muniment_server.storage.roles import APP, MAINTENANCE, create_database, prepare_database
@@ -156,7 +157,8 @@ class PostgresDatabase:
             (name, digest, dimension, now),
         )
         self.execute(
-            "INSERT INTO instance (instance_id, model_no, create_time) VALUES (%s, 1, %s)", (instance_id, now)
+            "INSERT INTO instance (instance_id, model_no, analyzer, create_time) VALUES (%s, 1, %s, %s)",
+            (instance_id, ANALYZER_VERSION, now),
         )
         return instance_id
 
