@@ -10,20 +10,23 @@
 -- A term that no memory has counts in the reachable best like one that a single memory has, and in no
 -- memory's score; the share bounds how much a long text loses by its length (retrieval/bm25.py).
 -- A word that names a speaker of this scope tells who speaks, and is no word of a TURN.
--- A part that a scope or a query does not need has a condition of no row: it is decided once, and costs nothing.
+-- A part that a query does not need has a condition of no row: it is decided once, and costs little.
 -- OFFSET 0 keeps apart what would otherwise be worked out again at each place that names it.
 -- Runs with enable_nestloop and enable_sort off: a plan must not depend on statistics that a fresh scope does
--- not have yet, all joins here are of sets of the scope's size, and all groups are found by hashing.
+-- not have yet, joins here are of sets of the scope's size, and all groups are found by hashing. What is to be
+-- looked up one by one, whatever the planner believes, is LATERAL with an OFFSET 0.
 -- What is materialised is paid by the row and the column, so that rows are joined and weighed in one stream.
 --
 -- This file is four statements (storage/queries.py): a line with marks at its end belongs to those that have
--- all of them. What is not needed costs as well, since each part of a statement is made ready each time.
+-- all of them. What is not needed costs as well, since each part of a statement is made ready each time. All
+-- give the same; which one is asked is a matter of storage/recall.py (docs/adr/0036-forms-of-the-statement.md).
 --@ recall_facts: exact facts summed
 --@ recall_turns: exact turns summed
 --@ recall: exact turns fused
 --@ recall_large: drawn turns fused
 -- facts: no TURN is there; where one is, `turns` tells, and the answer is to be had from another.
--- fused: reciprocal ranks can take the place of the sum, and have to be there before the score is.
+-- fused: reciprocal ranks can take the place of the sum, and have to be there before the score is; and what
+-- stands behind a source that has too many of the best is found.
 -- drawn: for scopes with more rows than are scored one by one (docs/recall.md): it draws the rows that may come
 -- first from indexes alone, by the signs of the vectors (whose order is that of the cosines but for noise), by
 -- words, slots and pins, with the sessions around the best turns; what is drawn is filtered and scored as ever.
