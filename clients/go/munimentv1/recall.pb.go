@@ -411,8 +411,9 @@ type LegScore struct {
 	// other legs `raw_score`. With FUSION_RRF for every leg 61 / (60 + rank), and 0 without a rank.
 	Value float64 `protobuf:"fixed64,5,opt,name=value,proto3" json:"value,omitempty"`
 	// What `value` is multiplied with. For VECTOR and LEXICAL the leg's share of the memory's own measure
-	// (`ScoreBasis`; all of it for LEXICAL where the memory has no vector) times what own measures count: 1,
-	// or less for a TURN, whose surroundings count as well. With FUSION_RRF 1 / the number of legs.
+	// (`ScoreBasis`; all of it for LEXICAL where the memory has no vector, and more for VECTOR where no word of
+	// the query can stand in the memory's script) times what own measures count: 1, or less for a TURN, whose
+	// surroundings count as well. With FUSION_RRF 1 / the number of legs.
 	// 0 in receipts from before this was recorded, which then have no `value` either.
 	Weight        float64 `protobuf:"fixed64,6,opt,name=weight,proto3" json:"weight,omitempty"`
 	unknownFields protoimpl.UnknownFields

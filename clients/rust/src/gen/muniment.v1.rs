@@ -2075,8 +2075,9 @@ pub struct LegScore {
     #[prost(double, tag = "5")]
     pub value: f64,
     /// What `value` is multiplied with. For VECTOR and LEXICAL the leg's share of the memory's own measure
-    /// (`ScoreBasis`; all of it for LEXICAL where the memory has no vector) times what own measures count: 1,
-    /// or less for a TURN, whose surroundings count as well. With FUSION_RRF 1 / the number of legs.
+    /// (`ScoreBasis`; all of it for LEXICAL where the memory has no vector, and more for VECTOR where no word of
+    /// the query can stand in the memory's script) times what own measures count: 1, or less for a TURN, whose
+    /// surroundings count as well. With FUSION_RRF 1 / the number of legs.
     /// 0 in receipts from before this was recorded, which then have no `value` either.
     #[prost(double, tag = "6")]
     pub weight: f64,
