@@ -11,6 +11,13 @@ _PERSON_DOES = """
 said says told tells asked asks likes loves lives lived moved married wants wanted prefers hates thinks knows
 works worked studies studied speaks owns adopted bought visited joined graduated
 """
+_OPENERS = """
+absolutely actually additionally after again all also always anything anyway awesome before besides bye
+check congrats congratulations cool definitely especially even every everyone finally gonna good great
+haha hello hey hi hmm hopefully however keep last lately later look looks maybe never next nice no nope
+not now oh ok okay one perhaps plus really recently same see since sometimes soon sorry sounds such sure
+talk tell thank thanks that today together tomorrow totally well when wow yeah yep yes yesterday yet yup
+"""
 _HELPERS = "will may my an can do just so"
 _SINGULAR = "and is was has had did does said says told likes"
 _GERMAN = """
@@ -34,6 +41,8 @@ ABBREVIATED = frozenset(_ABBREVIATED.split())
 TITLES = ABBREVIATED | frozenset(_TITLES.split())
 #: Only a person does this, and does it in the words behind a name.
 PERSON_DOES = frozenset(_PERSON_DOES.split())
+#: What sentences begin with, and no name.
+OPENERS = frozenset(_OPENERS.split())
 #: Names that begin a question as well: "Will Ann come?", "My dog", "May I".
 HELPERS = frozenset(_HELPERS.split())
 #: What makes a name of one of those at the beginning.

@@ -24,6 +24,7 @@ from muniment_server.retrieval.name_words import (
     KOREAN_OFFICE,
     NO_JAPANESE_NAME,
     NO_KOREAN_NAME,
+    OPENERS,
     PERHAPS_GERMAN,
     PERSON_DOES,
     SINGULAR,
@@ -200,7 +201,7 @@ def _cased(text: str) -> Iterator[Name]:
 def _says_nothing(word: str) -> bool:
     """Whether a word is one that begins sentences, and none of what they are about."""
     bare = word.lower().partition("'")[0]
-    return bare in ENGLISH or bare in GERMAN or bare in PERHAPS_GERMAN
+    return any(bare in words for words in (ENGLISH, OPENERS, GERMAN, PERHAPS_GERMAN))
 
 
 def _begins_with_name(word: _Word, behind: _Word | None, next_but_one: list[_Word]) -> bool:
