@@ -302,6 +302,8 @@ def memory_filter(
     default_states: Sequence[MemoryState] = (MemoryState.ACTIVE,),
 ) -> MemoryFilter:
     """A restriction; `default_states` where the caller names none."""
+    if not message.ByteSize():
+        return MemoryFilter(states=list(default_states))
     require_understood(message, path)
     valid_time = _time_range(message.valid_time, message.HasField("valid_time"), f"{path}.valid_time")
     valid_at = None

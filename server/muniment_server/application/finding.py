@@ -39,7 +39,8 @@ class Found:
     """What there is to choose from, best first. rows: None where there is no scope.
 
     broken: memories whose seal does not hold. changed: how many relevant ones are not what they were when
-    they were found; changed_pinned: the same of those that always apply.
+    they were found; changed_pinned: the same of those that always apply. choice: which of them are offered
+    where nothing reads them again, once that was looked at.
     """
 
     rows: RecallRows | None = None
@@ -47,6 +48,7 @@ class Found:
     broken: list[UUID] = field(default_factory=list)
     changed: int = 0
     changed_pinned: int = 0
+    choice: Choice[Candidate, Content] | None = None
 
 
 class _LookedFor(TypedDict):
@@ -156,7 +158,7 @@ async def find_relevant(
         broken += found_broken
         choice = choose_offered(genuine, command.limit, settings.packing.source_share, Reranking())
         if len(choice.chosen) == command.limit or count_found(rows.candidates) < fetch:
-            return Found(rows, genuine, broken)
+            return Found(rows, genuine, broken, choice=choice)
         if not found_broken:
             # One source has too many among the best: whoever comes behind them has their places. When it is
             # asked for now, the statement has found those already.

@@ -206,7 +206,9 @@ async def _answer(
         kept = found.genuine
         if services.reranker is not None:
             kept = reranking.above(kept, min_score, query.aim.pinned_most)
-        choice = choose_offered(kept, command.limit, settings.packing.source_share, reranking)
+        choice = found.choice if services.reranker is None else None
+        if choice is None:
+            choice = choose_offered(kept, command.limit, settings.packing.source_share, reranking)
         if key is not None and command.near_miss_limit and not (found.rows and found.rows.withheld):
             near_misses = await find_near_misses(
                 services, work, command, key, scope_id, query, least, min_score, choice, found, now, reranking
