@@ -626,7 +626,8 @@ type RankedMemory struct {
 	Factors []*ScoreFactor `protobuf:"bytes,11,rep,name=factors,proto3" json:"factors,omitempty"`
 	// What speaks for the memory itself, and not only for who says it, how long it is or where it stands: the
 	// greater of its own measure and that of its surroundings, its slot, and what a named time counts here.
-	// It has to reach the minimum score as well, but not with FUSION_RRF. Filled when `explain` was set.
+	// It has to reach the minimum score as well; where there is a reranker, the server's own threshold if that
+	// is lower; and none with FUSION_RRF. Filled when `explain` was set.
 	Evidence      float64 `protobuf:"fixed64,12,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

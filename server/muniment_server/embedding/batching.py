@@ -141,28 +141,17 @@ class EmbeddingService:
 
         Raises QueryLate besides what `query` raises.
         """
-        keys, found, _ = self._look_up([text], Purpose.QUERY)
-        if found:
-            return found[keys[0]]
-        if not self.breaker.admits():
-            raise EmbedderUnavailable("the embedder did not answer the last queries in time")
-        try:
-            async with asyncio.timeout(patience):
-                embedded = await self.query(text, tenant)
-        except TimeoutError:
-            self.breaker.late(patience)
-            raise QueryLate("no vector of the query in time") from None
-        except EmbedderSlow:
-            self.breaker.late(patience)
-            raise
-        except (asyncio.CancelledError, EmbedderOverloaded):
-            self.breaker.given_up()
-            raise
-        except Exception:
-            self.breaker.answered()
-            raise
-        self.breaker.answered()
-        return embedded
+        keys, found, missing = self._look_up([text], Purpose.QUERY)
+        if missing:
+            if not self.breaker.admits():
+                raise EmbedderUnavailable("the embedder did not answer the last queries in time")
+            try:
+                with self.breaker.watching(patience):
+                    async with asyncio.timeout(patience):
+                        found = await self._made(missing, Purpose.QUERY, tenant)
+            except TimeoutError:
+                raise QueryLate("no vector of the query in time") from None
+        return found[keys[0]]
 
     async def passages(self, texts: Sequence[str], tenant: Hashable = None) -> list[Embedded]:
         """Embed texts that will be searched, in their order.
@@ -214,15 +203,18 @@ class EmbeddingService:
     async def _embed(self, texts: Sequence[str], purpose: Purpose, tenant: Hashable) -> list[Embedded]:
         keys, found, missing = self._look_up(texts, purpose)
         if missing:
-            waiters = self._enqueue(missing, purpose, tenant)
-            try:
-                await asyncio.wait(waiters.values(), return_when=asyncio.FIRST_EXCEPTION)
-                for key, waiter in waiters.items():
-                    if waiter.done():
-                        found[key] = waiter.result()
-            finally:
-                _abandon(waiters.values())
+            found |= await self._made(missing, purpose, tenant)
         return [found[key] for key in keys]
+
+    async def _made(
+        self, texts: dict[CacheKey, str], purpose: Purpose, tenant: Hashable
+    ) -> dict[CacheKey, Embedded]:
+        waiters = self._enqueue(texts, purpose, tenant)
+        try:
+            await asyncio.wait(waiters.values(), return_when=asyncio.FIRST_EXCEPTION)
+            return {key: waiter.result() for key, waiter in waiters.items() if waiter.done()}
+        finally:
+            _abandon(waiters.values())
 
     def _look_up(
         self, texts: Sequence[str], purpose: Purpose

@@ -1,7 +1,11 @@
 """Leaves an embedder alone that does not answer queries in time."""
 
+import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from muniment_server.embedding.errors import EmbedderOverloaded, EmbedderSlow
 
 _FAILURES = 3
 _REST = 5.0
@@ -22,13 +26,29 @@ class Breaker:
         self._trying = False
 
     def admits(self) -> bool:
-        """Whether a query may be tried now. Who gets True says what became of it, by one of the others."""
+        """Whether a query may be tried now. Who gets True says what became of it, best with `watching`."""
         if self._late < _FAILURES:
             return True
         if self._trying or self._clock() < self._rests_until:
             return False
         self._trying = True
         return True
+
+    @contextmanager
+    def watching(self, patience: float) -> Iterator[None]:
+        """Note what becomes of a query that was admitted and has so many seconds."""
+        try:
+            yield
+        except (TimeoutError, EmbedderSlow):
+            self.late(patience)
+            raise
+        except (asyncio.CancelledError, EmbedderOverloaded):
+            self.given_up()
+            raise
+        except Exception:
+            self.answered()
+            raise
+        self.answered()
 
     def answered(self) -> None:
         """There was an answer, be it a failure: nothing of the caller's time is lost there."""

@@ -1,8 +1,11 @@
 """When queries leave an embedder alone that does not answer them in time."""
 
+import asyncio
+
 import pytest
 
 from muniment_server.embedding.breaker import Breaker
+from muniment_server.embedding.errors import EmbedderOverloaded, EmbedderSlow, EmbedderUnavailable
 
 FAIR, REST = 1.0, 5.0
 
@@ -67,6 +70,30 @@ def test_a_hasty_trial_leaves_it_to_the_next_one(clock: Clock) -> None:
     assert breaker.admits()
     breaker.late(0.01)
     assert breaker.admits()
+
+
+@pytest.mark.parametrize(
+    ("error", "counts"),
+    [
+        (TimeoutError(), True),
+        (EmbedderSlow("slow"), True),
+        (EmbedderUnavailable("failed"), False),
+        (EmbedderOverloaded("full"), None),
+        (asyncio.CancelledError(), None),
+    ],
+)
+def test_what_is_late_counts_and_what_fails_does_not(
+    clock: Clock, error: BaseException, counts: bool | None
+) -> None:
+    breaker = Breaker(clock)
+    breaker.late(FAIR)
+    breaker.late(FAIR)
+    with pytest.raises(type(error)), breaker.watching(FAIR):
+        raise error
+    assert breaker.admits() is (counts is not True)
+    breaker.late(FAIR)
+    # A failure is an answer, and begins the count anew; who gave up leaves it as it was.
+    assert breaker.admits() is (counts is False)
 
 
 def test_answers_that_were_under_way_end_the_rest(clock: Clock) -> None:

@@ -2141,7 +2141,8 @@ pub struct RankedMemory {
     pub factors: ::prost::alloc::vec::Vec<ScoreFactor>,
     /// What speaks for the memory itself, and not only for who says it, how long it is or where it stands: the
     /// greater of its own measure and that of its surroundings, its slot, and what a named time counts here.
-    /// It has to reach the minimum score as well, but not with FUSION_RRF. Filled when `explain` was set.
+    /// It has to reach the minimum score as well; where there is a reranker, the server's own threshold if that
+    /// is lower; and none with FUSION_RRF. Filled when `explain` was set.
     #[prost(double, tag = "12")]
     pub evidence: f64,
 }

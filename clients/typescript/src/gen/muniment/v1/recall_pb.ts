@@ -211,7 +211,8 @@ export type RankedMemory = Message<"muniment.v1.RankedMemory"> & {
   /**
    * What speaks for the memory itself, and not only for who says it, how long it is or where it stands: the
    * greater of its own measure and that of its surroundings, its slot, and what a named time counts here.
-   * It has to reach the minimum score as well, but not with FUSION_RRF. Filled when `explain` was set.
+   * It has to reach the minimum score as well; where there is a reranker, the server's own threshold if that
+   * is lower; and none with FUSION_RRF. Filled when `explain` was set.
    *
    * @generated from field: double evidence = 12;
    */

@@ -272,7 +272,8 @@ private static final long serialVersionUID = 0L;
    * <pre>
    * What speaks for the memory itself, and not only for who says it, how long it is or where it stands: the
    * greater of its own measure and that of its surroundings, its slot, and what a named time counts here.
-   * It has to reach the minimum score as well, but not with FUSION_RRF. Filled when `explain` was set.
+   * It has to reach the minimum score as well; where there is a reranker, the server's own threshold if that
+   * is lower; and none with FUSION_RRF. Filled when `explain` was set.
    * </pre>
    *
    * <code>double evidence = 12 [json_name = "evidence"];</code>
@@ -1798,7 +1799,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * What speaks for the memory itself, and not only for who says it, how long it is or where it stands: the
      * greater of its own measure and that of its surroundings, its slot, and what a named time counts here.
-     * It has to reach the minimum score as well, but not with FUSION_RRF. Filled when `explain` was set.
+     * It has to reach the minimum score as well; where there is a reranker, the server's own threshold if that
+     * is lower; and none with FUSION_RRF. Filled when `explain` was set.
      * </pre>
      *
      * <code>double evidence = 12 [json_name = "evidence"];</code>
@@ -1812,7 +1814,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * What speaks for the memory itself, and not only for who says it, how long it is or where it stands: the
      * greater of its own measure and that of its surroundings, its slot, and what a named time counts here.
-     * It has to reach the minimum score as well, but not with FUSION_RRF. Filled when `explain` was set.
+     * It has to reach the minimum score as well; where there is a reranker, the server's own threshold if that
+     * is lower; and none with FUSION_RRF. Filled when `explain` was set.
      * </pre>
      *
      * <code>double evidence = 12 [json_name = "evidence"];</code>
@@ -1830,7 +1833,8 @@ private static final long serialVersionUID = 0L;
      * <pre>
      * What speaks for the memory itself, and not only for who says it, how long it is or where it stands: the
      * greater of its own measure and that of its surroundings, its slot, and what a named time counts here.
-     * It has to reach the minimum score as well, but not with FUSION_RRF. Filled when `explain` was set.
+     * It has to reach the minimum score as well; where there is a reranker, the server's own threshold if that
+     * is lower; and none with FUSION_RRF. Filled when `explain` was set.
      * </pre>
      *
      * <code>double evidence = 12 [json_name = "evidence"];</code>

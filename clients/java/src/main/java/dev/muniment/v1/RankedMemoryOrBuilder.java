@@ -170,7 +170,8 @@ public interface RankedMemoryOrBuilder extends
    * <pre>
    * What speaks for the memory itself, and not only for who says it, how long it is or where it stands: the
    * greater of its own measure and that of its surroundings, its slot, and what a named time counts here.
-   * It has to reach the minimum score as well, but not with FUSION_RRF. Filled when `explain` was set.
+   * It has to reach the minimum score as well; where there is a reranker, the server's own threshold if that
+   * is lower; and none with FUSION_RRF. Filled when `explain` was set.
    * </pre>
    *
    * <code>double evidence = 12 [json_name = "evidence"];</code>
