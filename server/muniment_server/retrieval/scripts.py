@@ -116,7 +116,8 @@ HAS_KANA = re.compile(f"[{KANA}]")
 #: Invisible characters that stand inside words without separating them.
 INVISIBLE = re.compile("[\u00ad\u200c-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff]")
 
-# Some characters have more than one simplified form; which one does not matter, since both sides take it.
+# From OpenCC (data/NOTICE). Some characters have more than one simplified form: which one does not matter,
+# since both sides take it.
 _SIMPLIFIED = str.maketrans(
     *Path(__file__).with_name("data").joinpath("simplified.txt").read_text(encoding="utf-8").splitlines()
 )
