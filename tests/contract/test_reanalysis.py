@@ -16,6 +16,7 @@ from muniment_server.retrieval.analysis import ANALYZER_VERSION
 from muniment_server.retrieval.earlier import index_terms_1
 from muniment_server.retrieval.indexing import IndexTerms
 from muniment_server.retrieval.versions import VERSIONS, Version, query_terms
+from muniment_server.storage.queries import load_statements
 from support.postgres import PostgresDatabase
 from support.service import item, running_service
 
@@ -72,6 +73,36 @@ async def test_memories_of_an_older_version_are_found_and_brought_to_this_one(
         assert running.service.maintenance is not None
         async for report in verify(running.service.maintenance, running.key_store, deep=True):
             assert report.clean, report.findings
+
+
+async def test_what_a_process_of_the_version_before_writes_late_is_brought_over_too(
+    database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    async with running_service(database, keys_folder=tmp_path / "keys") as running:
+        caller = running.caller("acme")
+        stored = Stored(database, "acme")
+        assert database.row("SELECT analyzer FROM instance")["analyzer"] == ANALYZER_VERSION
+        with monkeypatch.context() as first:
+            first.setattr(preparing, "ANALYZER_VERSION", 1)
+            first.setattr(preparing, "index_terms", index_terms_1)
+            await caller.write("u1", "The 臺灣 shop sells 圖書.")
+        assert [row["analyzer"] for row in stored.rows("memory")] == [1]
+        assert await caller.contents("u1", "圖書", legs=LEXICAL, min_score=0.0) == []
+        running.service.reembedder.wake()
+        await until(lambda: [row["analyzer"] for row in stored.rows("memory")] == [ANALYZER_VERSION], 20.0)
+        assert await caller.contents("u1", "圖書", legs=LEXICAL) == ["The 臺灣 shop sells 圖書."]
+        await until(
+            lambda: database.row("SELECT analyzer FROM instance")["analyzer"] == ANALYZER_VERSION, 20.0
+        )
+        assert await findings(running, "acme") == []
+
+
+def test_the_index_of_older_analyses_is_about_those_before_the_present_one(
+    module_database: PostgresDatabase,
+) -> None:
+    assert f"m.analyzer < {ANALYZER_VERSION}\n" in load_statements()["reindex_late"].text + "\n"
+    index = module_database.row("SELECT indexdef FROM pg_indexes WHERE indexname = 'memory_analysed_before'")
+    assert index["indexdef"].endswith(f"(analyzer < {ANALYZER_VERSION})")
 
 
 @pytest.mark.usefixtures("old_version")

@@ -5,9 +5,10 @@ lock of its scope, so a Recall sees a memory with its old terms or with its new 
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from muniment_server.crypto.errors import CiphertextInvalid
@@ -16,13 +17,80 @@ from muniment_server.domain.errors import IntegrityViolation
 from muniment_server.domain.model import Revision
 from muniment_server.retrieval.analysis import ANALYZER_VERSION
 from muniment_server.retrieval.versions import index_terms_of
+from muniment_server.storage.database import Database
 from muniment_server.storage.memories import analysed_otherwise, read_scopes
+from muniment_server.storage.reindexing import (
+    oldest_analysis,
+    reopen_analyzer,
+    settle_analyzer,
+    transactions,
+)
 
+from .models import ModelKeeper
 from .scoping import EpochChanged, locked_existing, reading_key
 from .sealing import ScopeChange, is_genuine, open_content
 from .services import Services
 
+_log = logging.getLogger("muniment.reanalyse")
+
 _PAGE = 50
+_REST, _MOST_REST = 25.0, 3_600.0
+"""How long it is not looked for what came late; doubled each time that there was some."""
+
+
+@dataclass(slots=True)
+class Reanalysis:
+    """Brings memories that older versions of the analysis have seen to this one, in the background."""
+
+    services: Services
+    keeper: ModelKeeper
+    maintenance: Database | None
+    _settled: int = 0
+    _looked: float = float("-inf")
+    _rest: float = _REST
+
+    def wake(self) -> None:
+        """Look for what came late when asked next."""
+        self._looked = float("-inf")
+
+    async def step(self, scopes: AsyncIterator[tuple[UUID, UUID, int]]) -> bool:
+        """Derive terms anew until all are of this version; tells whether to look again soon."""
+        if self.maintenance is None or self.services.models.oldest_analyzer >= ANALYZER_VERSION:
+            return False
+        oldest, bound = await transactions(self.maintenance)
+        # What a transaction writes that had begun before the first look is not overlooked.
+        self._settled = self._settled or bound
+        done = 0
+        async for tenant_id, scope_id, _ in scopes:
+            done += await reanalyse_scope(self.services, tenant_id, scope_id)
+        if done or oldest < self._settled:
+            return True
+        await settle_analyzer(self.maintenance, ANALYZER_VERSION)
+        await self.keeper.refresh()
+        _log.info("every memory is analysed by version %d", ANALYZER_VERSION)
+        return False
+
+    async def look(self, tenants: Sequence[UUID]) -> None:
+        """Find what a process of an older version wrote after all had been brought to this one.
+
+        From then on queries are read by both versions again, until `step` is through. What cannot be
+        brought to this version, since its seal does not hold, is come back to less and less often.
+        """
+        now = asyncio.get_running_loop().time()
+        if self.maintenance is None or self.services.models.oldest_analyzer < ANALYZER_VERSION:
+            return
+        if now - self._looked < self._rest:
+            return
+        self._looked = now
+        oldest = await oldest_analysis(self.services.database, tenants)
+        if oldest is None:
+            self._rest = _REST
+            return
+        self._rest = min(self._rest * 2, _MOST_REST)
+        self._settled = 0
+        await reopen_analyzer(self.maintenance, oldest)
+        await self.keeper.refresh()
+        _log.info("memories of version %d of the analysis were written meanwhile", oldest)
 
 
 async def reanalyse_scope(services: Services, tenant_id: UUID, scope_id: UUID) -> int:

@@ -18,7 +18,6 @@ from muniment_server.audit.trail import write_event
 from muniment_server.domain.administration import AdministrativeAct, administered_change
 from muniment_server.domain.ids import new_id
 from muniment_server.embedding.errors import EmbedderUnavailable
-from muniment_server.retrieval.analysis import ANALYZER_VERSION
 from muniment_server.storage.database import Database
 from muniment_server.storage.embeddings import (
     drop_vectors,
@@ -31,7 +30,6 @@ from muniment_server.storage.reindexing import (
     filled,
     lease,
     open_changes,
-    settle_analyzer,
     switch,
     transactions,
 )
@@ -39,7 +37,7 @@ from muniment_server.storage.verification import scopes as scope_page
 
 from .filling import Filled, Filler
 from .models import ModelKeeper
-from .reanalyse import reanalyse_scope
+from .reanalyse import Reanalysis
 from .services import Services
 
 _log = logging.getLogger("muniment.reembed")
@@ -90,19 +88,20 @@ class Reembedder:
     maintenance: Database | None
     worker: UUID = field(default_factory=uuid4)
     filler: Filler = field(init=False)
+    reanalysis: Reanalysis = field(init=False)
     _known: dict[tuple[UUID, UUID], _Known] = field(default_factory=dict)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _task: asyncio.Task[None] | None = None
     _swept: float = float("-inf")
     _held: float = float("-inf")
     _patience: float = _SWEEP_SECONDS
-    _settled: int = 0
     _told: set[UUID] = field(default_factory=set)
     _tried_again: set[UUID] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        """Make the part that fills."""
+        """Make the parts that fill and that analyse."""
         self.filler = Filler(self.services)
+        self.reanalysis = Reanalysis(self.services, self.keeper, self.maintenance)
 
     def note(self, tenant_id: UUID, scope_id: UUID, count: int) -> None:
         """Hear that a write stores `count` memories without vectors; 0: that somebody waits for some."""
@@ -116,6 +115,7 @@ class Reembedder:
     def wake(self) -> None:
         """Look for work soon."""
         self._swept = float("-inf")
+        self.reanalysis.wake()
         self._wake.set()
 
     async def start(self) -> None:
@@ -155,30 +155,12 @@ class Reembedder:
         if loop.time() - self._swept >= _SWEEP_SECONDS:
             self._swept = loop.time()
             busy |= await self._look_for_scopes()
+            await self.reanalysis.look(await self._tenants())
         changes = await open_changes(self.maintenance)
         self._patience = _CHANGE_SECONDS if changes else _SWEEP_SECONDS
         for change in changes:
             busy |= await self._carry_on(change)
-        return busy | await self._analyse()
-
-    # --- another version of the analysis ------------------------------------------------------------
-
-    async def _analyse(self) -> bool:
-        """Derive terms anew that older versions of the analysis made, until there are none."""
-        if self.maintenance is None or self.services.models.oldest_analyzer >= ANALYZER_VERSION:
-            return False
-        oldest, bound = await transactions(self.maintenance)
-        # What a transaction writes that had begun before the first look is not overlooked.
-        self._settled = self._settled or bound
-        done = 0
-        async for tenant_id, scope_id, _ in self._scopes():
-            done += await reanalyse_scope(self.services, tenant_id, scope_id)
-        if done or oldest < self._settled:
-            return True
-        await settle_analyzer(self.maintenance, ANALYZER_VERSION)
-        await self.keeper.refresh()
-        _log.info("every memory is analysed by version %d", ANALYZER_VERSION)
-        return False
+        return busy | await self.reanalysis.step(self._scopes())
 
     # --- what waits ---------------------------------------------------------------------------------
 

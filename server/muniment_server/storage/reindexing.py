@@ -120,6 +120,24 @@ async def settle_analyzer(database: Database, analyzer: int) -> None:
         await work.send("hint_send", payload=Hint(HintKind.MODELS_CHANGED).payload())
 
 
+async def oldest_analysis(database: Database, tenants: Sequence[UUID]) -> int | None:
+    """The oldest version of the analysis before the present one that memories have; None if none has."""
+    found = None
+    for tenant_id in tenants:
+        async with database.transaction(tenant_id, timeout=10.0) as work:
+            row = await work.fetch_one("reindex_late")
+        if row is not None and row["oldest"] is not None:
+            found = row["oldest"] if found is None else min(found, row["oldest"])
+    return found
+
+
+async def reopen_analyzer(database: Database, analyzer: int) -> None:
+    """Say that an older version of the analysis stands in the index again, and tell all processes."""
+    async with database.transaction(None, timeout=10.0) as work:
+        await work.send("analyzer_reopen", analyzer=analyzer)
+        await work.send("hint_send", payload=Hint(HintKind.MODELS_CHANGED).payload())
+
+
 async def transactions(database: Database) -> tuple[int, int]:
     """The oldest transaction that runs, and the first one that has not begun yet."""
     async with database.transaction(None, timeout=10.0) as work:

@@ -672,3 +672,18 @@ def test_nothing_breaks_it(text: str, instant: datetime, zone: tzinfo) -> None:
     found = time_spans(text, instant, zone)
     assert len(found) <= MAX_SPANS
     assert all(one.start < one.end for one in found if one.start and one.end)
+
+
+@pytest.mark.parametrize("word", ["since", "after", "before", "until"])
+def test_what_is_open_ended_is_read_at_the_ends_of_the_calendar_too(word: str) -> None:
+    for now in (*ENDS, datetime(9999, 12, 31, tzinfo=UTC)):
+        assert len(read_times(f"what did Ann do {word} 5 may 2026?", now, UTC).spans) == 1
+
+
+def test_none_is_a_number_and_not_a_few() -> None:
+    today = read_times("today", NOW, UTC).spans
+    for text in ("0 days ago", "in the last 0 days", "0 weeks ago"):
+        assert len(read_times(text, NOW, UTC).spans) == 1
+    assert read_times("0 days ago", NOW, UTC).spans == today
+    assert read_times("in the last 0 days", NOW, UTC).spans == today
+    assert read_times("in the last few fortnights", NOW, UTC).spans

@@ -93,7 +93,7 @@ def _opened(text: str, one: Found, today: date) -> Found:
     # Of the years that a date may mean it is the last one that has begun.
     begun = [span for span in one.spans if span[0] <= today]
     start, end = max(begun) if begun and len(one.spans) > 1 else one.spans[0]
-    tomorrow = today + timedelta(days=1)
+    tomorrow = today + timedelta(days=1) if today < date.max else today
     match side.lastgroup:
         case "since":
             span = start, max(tomorrow, end)

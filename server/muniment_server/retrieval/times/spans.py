@@ -12,7 +12,7 @@ MAX_CHARACTERS = 8_192
 """Characters of a query that are read for times: all that it may have."""
 YEARS_BACK = 10
 """A date without its year means the next year, this one, or one of so many before."""
-FEW = 0.0
+FEW = -1.0
 """The count of "a few": as many as fit between the nearest and the farthest that is called so."""
 WINTER = 12
 
@@ -198,10 +198,10 @@ def seasons(first: int, in_years: Iterable[int]) -> Iterator[Span]:
 
 def away(name: str, count: float, sign: int, today: date) -> Span:
     """ "three days ago" (-1) or "in three days" (1). Weeks are said of any day around theirs."""
+    if count == FEW:
+        return _few_away("week" if name == "fortnight" else name, sign, today)
     if name == "fortnight":
         name, count = "week", 2 * count
-    if count == FEW:
-        return _few_away(name, sign, today)
     if name == "year" and count % 1:
         name, count = "month", 12 * count
     if name == "week" or count % 1:
@@ -224,7 +224,9 @@ def _few_away(name: str, sign: int, today: date) -> Span:
 
 def within(name: str, count: float, today: date, sign: int = -1) -> Span:
     """ "the last three weeks" (-1) or "the next three weeks" (1), today included."""
-    length = timedelta(days=int(_DAYS_OF[name] * (count or _FEW_ARE[name][1])))
+    if count == FEW:
+        count = _FEW_ARE.get(name, _FEW_ARE["week"])[1]
+    length = timedelta(days=int(_DAYS_OF[name] * count))
     if sign > 0:
         return today, today + length + timedelta(days=1)
     return today - length, today + timedelta(days=1)
