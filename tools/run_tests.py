@@ -31,6 +31,7 @@ PYTEST = (
 """Folders of tests that share a process. What takes longest comes first."""
 TARGETS = ("test-rust", "test-java", "test-go", "test-typescript")
 """The tests of clients that have tools of their own."""
+EXTRAS = "tests that need PyTorch"
 LAST = (("conformance",),)
 """They need what the targets build."""
 AT_A_TIME = 2
@@ -122,10 +123,16 @@ def main() -> int:
             for target in TARGETS
             if not arguments and f"\n{target}:" in makefile
         ]
+        # It waits for the network more than for a processor. Locally: make test-sentence-transformers.
+        extras = []
+        if os.environ.get("CI") and not arguments:
+            report = reports / "extras.xml"
+            command = [sys.executable, "tools/pytorch_tests.py", f"--junit-xml={report}"]
+            extras = [Job(EXTRAS, command, report)]
         last = [job for tiers in LAST if (job := pytest_job(tiers, reports, arguments))]
-        run([*first[:2], *targets, *first[2:]])
+        run([*first[:2], *extras, *targets, *first[2:]])
         run(last)
-        jobs = [*first, *targets, *last]
+        jobs = [*first, *extras, *targets, *last]
     total: Counter[str] = Counter()
     print("\n===== all =====")
     for job in jobs:
