@@ -269,9 +269,13 @@ async def turns(
 
 
 async def measure(
-    console: Console, options: argparse.Namespace, home: Path, embedder: Embedder
+    console: Console,
+    options: argparse.Namespace,
+    home: Path,
+    embedder: Embedder,
+    keep: Callable[[list[Point]], None],
 ) -> list[Point]:
-    """Fill and measure, point after point."""
+    """Fill and measure, point after point. keep: told what there is after each size of the tenant."""
     points: list[Point] = []
     async with AsyncExitStack() as stack:
         agent = await stack.enter_async_context(serving(home, embedder.model, options.embedder))
@@ -304,6 +308,7 @@ async def measure(
             for size, subject in subjects.items():
                 console.print(f"measuring: subject of {size:,} in a tenant of {tenant:,}", style="dim")
                 points.append(await run.point(bare, plain, subject, tenant))
+            keep(points)
     return points
 
 
@@ -319,8 +324,6 @@ def main() -> int:
     console = Console(width=None if sys.stdout.isatty() else 160)
     before = os.getloadavg()[0]
     embedder = create_embedder(options.embedder)
-    with temporary_home() as home:
-        points = asyncio.run(measure(console, options, home, embedder))
     about = report.machine() | {
         "model": embedder.model.name,
         "neighbours": options.neighbours,
@@ -328,14 +331,20 @@ def main() -> int:
         "callers": options.callers,
         "load_before": round(before, 2),
     }
+    given = " ".join(sys.argv[1:])
+    command = f'make bench-scaling ARGS="{given}"' if given else "make bench-scaling"
+
+    def keep(points: list[Point]) -> None:
+        # The next size may take long: what was measured is not lost with it.
+        path = report.save("scaling", {"about": about, "points": [one.record() for one in points]})
+        console.print(f"written: {path}")
+        if not options.dry:
+            report.put("scaling", report.markdown(points, about, command))
+            report.draw(points)
+
+    with temporary_home() as home:
+        points = asyncio.run(measure(console, options, home, embedder, keep))
     report.show(console, points)
-    path = report.save("scaling", {"about": about, "points": [one.record() for one in points]})
-    console.print(f"written: {path}")
-    if not options.dry:
-        given = " ".join(sys.argv[1:])
-        command = f'make bench-scaling ARGS="{given}"' if given else "make bench-scaling"
-        report.put("scaling", report.markdown(points, about, command))
-        report.draw(points)
     failures = missed(points)
     for failure in failures:
         console.print(f"missed: {failure}", style="red")
