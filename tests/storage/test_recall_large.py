@@ -405,6 +405,29 @@ def test_a_small_tenant_behind_many_foreign_vectors_gets_what_is_its_own(stored:
     assert len(scores(rows)) == len(scores(exact)) == 15
 
 
+def test_what_is_drawn_is_read_by_its_key_whatever_is_known_of_scopes(stored: Store) -> None:
+    """Among many small scopes each index looks as good as that of documents, and reads a large one whole."""
+    text = stored.pool.statements["recall_large"].text
+
+    def plan() -> str:
+        with stored.database.eye.transaction():
+            for name, value in RECALL_SETTINGS.items():
+                stored.database.execute(f"SET LOCAL {name} = '{value}'")
+            rows = stored.database.rows(f"EXPLAIN (GENERIC_PLAN) {text}")
+        return "\n".join(str(row["QUERY PLAN"]) for row in rows)
+
+    def check() -> None:
+        found = plan()
+        assert found.count("using memory_doc_no_key on memory") >= 2
+
+    check()
+    for number in range(30):
+        small = stored.database.add_tenant(f"small-{number}")
+        stored.run(store(stored.pool, small, Corpus(8, size=3)))
+    stored.database.execute("ANALYZE")
+    check()
+
+
 def test_without_its_tenant_predicates_the_statement_draws_nothing_foreign(stored: Store) -> None:
     corpus = Corpus(384, size=600)
     scope_id = uuid4()

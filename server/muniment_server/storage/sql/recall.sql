@@ -73,12 +73,15 @@ scoped AS NOT MATERIALIZED (
                WHEN m.state = ANY(%(states)s::smallint[]) IS NOT TRUE THEN 1
                WHEN m.expire_time <= %(now)s THEN 2 ELSE 0 END AS left_by
     FROM memory m  --@exact
-    -- One by one: whatever the planner believes of the scope's size, it must not look through all of it.
+    -- One by one, and in an order that only the index by document has: sorting is off, so that whatever the planner
+    -- believes of the scope's size, it takes no other index and looks through all of it for each.
     FROM drawn d  --@drawn
     CROSS JOIN LATERAL (SELECT * FROM memory  --@drawn
                         WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s  --@drawn
-                              AND doc_no = d.doc_no OFFSET 0) m  --@drawn
-    WHERE m.tenant_id = %(tenant_id)s AND m.scope_id = %(scope_id)s
+                              AND doc_no >= d.doc_no ORDER BY doc_no LIMIT 1) m  --@drawn
+    WHERE m.doc_no = d.doc_no AND  --@drawn
+    WHERE  --@exact
+          m.tenant_id = %(tenant_id)s AND m.scope_id = %(scope_id)s
           AND NOT m.memory_id = ANY(%(excluded)s::uuid[])
           AND (%(bound_agent)s::text IS NULL OR m.agent IS NULL OR m.agent = %(bound_agent)s)
     OFFSET 0
@@ -182,14 +185,14 @@ scoped AS NOT MATERIALIZED (
     SELECT m.origin_session, sum(%(lexical_weight)s::float8 * coalesce(w.said / (SELECT best FROM reach), 0::float8)  --@drawn
                + %(vector_weight)s::float8 * coalesce(greatest(0::float8, n.relevance), 0::float8)) AS says  --@drawn
     FROM (SELECT doc_no FROM near UNION SELECT doc_no FROM words) d  --@drawn
-    CROSS JOIN LATERAL (SELECT doc_no, origin_session FROM memory  --@drawn
-                        WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s AND doc_no = d.doc_no  --@drawn
-                              AND kind = 7 AND origin_session IS NOT NULL OFFSET 0) m  --@drawn
+    CROSS JOIN LATERAL (SELECT doc_no, kind, origin_session FROM memory  --@drawn
+                        WHERE tenant_id = %(tenant_id)s AND scope_id = %(scope_id)s  --@drawn
+                              AND doc_no >= d.doc_no ORDER BY doc_no LIMIT 1) m  --@drawn
     LEFT JOIN words w ON w.doc_no = m.doc_no  --@drawn
     LEFT JOIN (SELECT doc_no, (cos(pi() * distance / (SELECT bit_length(signs) FROM wanted)) - %(cosine_low)s::float8)  --@drawn
                               / (%(cosine_high)s::float8 - %(cosine_low)s::float8) AS relevance  --@drawn
                FROM near) n ON n.doc_no = m.doc_no  --@drawn
-    WHERE %(contextual)s::boolean  --@drawn
+    WHERE %(contextual)s::boolean AND m.doc_no = d.doc_no AND m.kind = 7 AND m.origin_session IS NOT NULL  --@drawn
     GROUP BY m.origin_session  --@drawn
     ORDER BY says DESC, m.origin_session COLLATE "C" LIMIT %(draw_sessions)s  --@drawn
 ), drawn AS MATERIALIZED (  --@drawn
