@@ -1,6 +1,8 @@
 """Transactions: what fails is told, and nothing of it is left on the connection for who comes next."""
 
 import asyncio
+import os
+import signal
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -184,6 +186,28 @@ async def test_a_cancelled_call_ends_its_statement_and_keeps_the_connection(
     assert things.rows("SELECT * FROM thing") == []
     async with pool.transaction(None) as work:
         assert await work.fetch("process") == [before]
+
+
+async def test_a_frozen_database_keeps_no_connection_from_who_comes_next(pool: Database) -> None:
+    frozen: list[int] = []
+
+    async def attempt() -> None:
+        async with pool.transaction(None) as work:
+            await add(work, 1)
+            (row,) = await work.fetch("process")
+            os.kill(row["pid"], signal.SIGSTOP)
+            frozen.append(row["pid"])
+            raise LookupError
+
+    try:
+        # Longer than one of ours, and shorter than for ever.
+        async with asyncio.timeout(20):
+            with pytest.raises(LookupError):
+                await attempt()
+            assert await names(pool) == []
+    finally:
+        for pid in frozen:
+            os.kill(pid, signal.SIGCONT)
 
 
 async def test_a_statement_has_the_calls_time(pool: Database) -> None:

@@ -330,15 +330,18 @@ async def _roll_back(connection: Connection, exchange: Exchange) -> None:
     # A cancelled or failed transaction must not reach the next caller: either it is rolled back
     # here, or the connection is closed and the pool replaces it.
     try:
-        await exchange.abandon()
-        if not connection.closed and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-            async with asyncio.timeout(2.0):
+        async with asyncio.timeout(2.0):
+            await exchange.abandon()
+            if (
+                not connection.closed
+                and connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE
+            ):
                 await connection.rollback()
     except BaseException as error:
         with suppress(Exception):
             await connection.close()
         # Why the transaction failed is told already.
-        if not isinstance(error, psycopg.Error):
+        if not isinstance(error, (psycopg.Error, TimeoutError)):
             raise
 
 
