@@ -138,7 +138,7 @@ class Player:
         elif "hold" in step:
             self._held = psycopg.connect(self.running.database.superuser_conninfo)
             self._held.execute("SET search_path = muniment, public")
-            self._held.execute(step["hold"])
+            self._held.execute(values.fill(step["hold"]))
         elif "waiting" in step:
             await self._until_waiting(True)
         elif "idle" in step:
