@@ -3,18 +3,28 @@
 import asyncio
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import psycopg
 import pytest
+import pytest_asyncio
 
 from contract.stored import OK, WRITE, Stored, outcome, refused, until
 from muniment_server._gen.muniment.v1 import memory_service_pb2
-from support.service import Caller, RunningService, item, request_id, scope
+from support.postgres import PostgresDatabase
+from support.service import Caller, RunningService, item, request_id, running_service, scope
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared(module_database: PostgresDatabase) -> AsyncIterator[RunningService]:
+    """A service that does nothing but what it is asked for."""
+    async with running_service(module_database) as running:
+        await running.without_upkeep()
+        yield running
 
 
 def _idle(shared: RunningService) -> bool:

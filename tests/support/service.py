@@ -10,6 +10,7 @@ vectors. What a test does in its own words goes through `caller.memory` and `cal
 generated stubs, with the caller's metadata in `caller.metadata`.
 """
 
+import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -174,6 +175,14 @@ class RunningService:
         """Where it listens on loopback."""
         assert self.service.server is not None
         return self.service.server.port
+
+    async def without_upkeep(self) -> None:
+        """From now on only calls use the database: nothing that the service does in the background waits
+        for a lock that a test holds, or looks like a call that was left behind."""
+        for task in (self.service._upkeep, self.service.reembedder._task, self.service.ingests._task):
+            assert task is not None
+            task.cancel()
+            await asyncio.wait([task])
 
     def caller(
         self,
