@@ -8,19 +8,15 @@ from uuid import UUID
 
 from muniment_server.audit.events import AuditAction
 from muniment_server.crypto.scope_key import ScopeKey
-from muniment_server.crypto.tenant_key import TenantKey
-from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.consent import Consent
 from muniment_server.domain.errors import (
     FieldViolation,
     IntegrityViolation,
     InvalidRequest,
-    MemoryNotFound,
     PermissionDenied,
 )
 from muniment_server.domain.errors_writing import ContentRefused, MemoryNotRestorable
-from muniment_server.domain.model import Memory, MemoryState, Revision, ScopeRow
-from muniment_server.domain.settings import TenantSettings
+from muniment_server.domain.model import Memory, MemoryState, Revision
 from muniment_server.domain.write_plan import LESS_TRUSTED
 from muniment_server.identity.principal import CallContext, Permission
 from muniment_server.storage.database import UnitOfWork
@@ -30,14 +26,12 @@ from muniment_server.telemetry.spans import memory_span
 
 from .consenting import consent_of
 from .consistency import issue_token
-from .idempotency import RequestMark, earlier_response, remember
-from .locating import check_active, check_etag, locked_memory, repeated, scope_of_memory
+from .idempotency import RequestMark, remember
+from .locating import Held, check_active, check_etag, held_memory, repeated
 from .place import frequencies_of, place_of
 from .review_notes import note_review
-from .scoping import locked_existing, read_label, writing_key
 from .sealing import ScopeChange, is_genuine
 from .services import Services
-from .viewing import lets_change, view_of
 from .views import to_memory
 
 RESTORE = "Restore"
@@ -80,23 +74,6 @@ class Corrected:
 Encode: TypeAlias = Callable[[Corrected], bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A locked memory with all that its change needs."""
-
-    tenant_key: TenantKey
-    key: ScopeKey
-    row: ScopeRow
-    label: str
-    revision: Revision
-    settings: TenantSettings
-    view: AgentView | None
-
-    def lets_change(self, context: CallContext, other: Revision) -> bool:
-        """Whether the caller may change another memory of the scope as well."""
-        return lets_change(self.view, context, self.row.kind, self.label, other)
-
-
 def may_end(context: CallContext, revision: Revision) -> bool:
     """Whether a credential may take away a memory: it may give that much trust, wrote it, or reviews."""
     principal = context.principal
@@ -135,41 +112,6 @@ def corrected_details(revisions: Sequence[Revision], write_request_id: str | Non
             "write_request_id": write_request_id,
         }
     }
-
-
-async def held_memory(
-    services: Services,
-    context: CallContext,
-    work: UnitOfWork,
-    mark: RequestMark | None,
-    memory_id: UUID,
-    epoch: int | None,
-) -> Held | bytes:
-    """Lock a memory and its scope; or the answer that was given to the same request before."""
-    tenant_id = context.tenant_id
-    tenant_key = await services.keys.tenant(tenant_id)
-    scope_id = await scope_of_memory(work, context, tenant_key, memory_id)
-    key = await writing_key(services.keys, tenant_id, scope_id, epoch)
-    row = await locked_existing(work, key, scope_id)
-    earlier = await earlier_response(work, mark, key)
-    if earlier is not None:
-        return earlier
-    revision = await locked_memory(work, context, key, memory_id)
-    label = read_label(key, row)
-    if label is None:
-        raise IntegrityViolation(str(memory_id))
-    held = Held(
-        tenant_key,
-        key,
-        row,
-        label,
-        revision,
-        await services.settings.of(tenant_id),
-        await view_of(services, context),
-    )
-    if not held.lets_change(context, revision):
-        raise MemoryNotFound(str(memory_id))
-    return held
 
 
 async def restore(services: Services, context: CallContext, command: RestoreCommand, encode: Encode) -> bytes:

@@ -2,11 +2,13 @@
 
 import hmac
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TypeVar
 from uuid import UUID
 
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
+from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.errors import (
     IntegrityViolation,
     MemoryErased,
@@ -16,17 +18,37 @@ from muniment_server.domain.errors import (
     RevisionConflict,
     TransactionConflict,
 )
-from muniment_server.domain.model import MemoryState, Revision
+from muniment_server.domain.model import MemoryState, Revision, ScopeRow
+from muniment_server.domain.settings import TenantSettings
 from muniment_server.identity.principal import CallContext
 from muniment_server.storage.database import UniqueConflict, UnitOfWork
 from muniment_server.storage.memories import lock_memory, scopes_of, tombstones
 
-from .scoping import EpochChanged, agent_in_reach, in_reach
+from .idempotency import RequestMark, earlier_response
+from .scoping import EpochChanged, agent_in_reach, in_reach, locked_existing, read_label, writing_key
 from .sealing import is_genuine
-from .services import Attempts
+from .services import Attempts, Services
+from .viewing import lets_change, view_of
 from .views import etag
 
 _Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A locked memory with all that its change needs."""
+
+    tenant_key: TenantKey
+    key: ScopeKey
+    row: ScopeRow
+    label: str
+    revision: Revision
+    settings: TenantSettings
+    view: AgentView | None
+
+    def lets_change(self, context: CallContext, other: Revision) -> bool:
+        """Whether the caller may change another memory of the scope as well."""
+        return lets_change(self.view, context, self.row.kind, self.label, other)
 
 
 async def repeated(attempt: Callable[[int | None], Awaitable[_Result]]) -> _Result:
@@ -47,6 +69,41 @@ async def repeated(attempt: Callable[[int | None], Awaitable[_Result]]) -> _Resu
             # The same request id, committed by a call that held another lock: its answer is ours.
             if conflict.constraint != "idempotency_pkey":
                 raise
+
+
+async def held_memory(
+    services: Services,
+    context: CallContext,
+    work: UnitOfWork,
+    mark: RequestMark | None,
+    memory_id: UUID,
+    epoch: int | None,
+) -> Held | bytes:
+    """Lock a memory and its scope; or the answer that was given to the same request before."""
+    tenant_id = context.tenant_id
+    tenant_key = await services.keys.tenant(tenant_id)
+    scope_id = await scope_of_memory(work, context, tenant_key, memory_id)
+    key = await writing_key(services.keys, tenant_id, scope_id, epoch)
+    row = await locked_existing(work, key, scope_id)
+    earlier = await earlier_response(work, mark, key)
+    if earlier is not None:
+        return earlier
+    revision = await locked_memory(work, context, key, memory_id)
+    label = read_label(key, row)
+    if label is None:
+        raise IntegrityViolation(str(memory_id))
+    held = Held(
+        tenant_key,
+        key,
+        row,
+        label,
+        revision,
+        await services.settings.of(tenant_id),
+        await view_of(services, context),
+    )
+    if not held.lets_change(context, revision):
+        raise MemoryNotFound(str(memory_id))
+    return held
 
 
 async def scope_of_memory(work: UnitOfWork, context: CallContext, key: TenantKey, memory_id: UUID) -> UUID:

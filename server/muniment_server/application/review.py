@@ -41,11 +41,11 @@ from muniment_server.telemetry.spans import memory_span
 
 from .batch import item_vectors
 from .consistency import issue_token
-from .correct import Held, check_consent, held_memory
+from .correct import check_consent
 from .gating import screen
 from .idempotency import RequestMark, remember
 from .judging import MERGE
-from .locating import check_etag, repeated
+from .locating import Held, check_etag, held_memory, repeated
 from .place import Place, frequencies_of, place_of
 from .preparing import analyse, check_items, turn_of, weakest
 from .review_notes import is_waiting, note_review, noted_rule

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from datetime import datetime
+from typing import Any, TypeAlias
 from uuid import UUID
 
 from muniment_server.audit.events import AuditAction
-from muniment_server.domain.errors import IntegrityViolation, MemoryNotFound, TransactionConflict
 from muniment_server.domain.gates.screening import Screened
 from muniment_server.domain.model import (
     Memory,
     NewMemory,
+    Revision,
     Scope,
     WriteOutcome,
 )
@@ -18,7 +19,7 @@ from muniment_server.domain.write_plan import WritePlan
 from muniment_server.domain.write_result import WriteResult
 from muniment_server.identity.principal import CallContext
 from muniment_server.retrieval.indexing import IndexTerms
-from muniment_server.storage.database import Row, UniqueConflict, UnitOfWork
+from muniment_server.storage.database import UnitOfWork
 from muniment_server.storage.memories import write_candidates
 from muniment_server.telemetry import names
 from muniment_server.telemetry.instruments import metrics
@@ -28,14 +29,12 @@ from .admission import admitted
 from .conflicts import Near
 from .consistency import issue_token
 from .gating import screen
-from .idempotency import RequestMark, earlier_response, remember
-from .locating import check_active, check_etag, locked_memory, scope_of_memory
-from .preparing import Prepared, analyse, check_expiry, check_items, prepare, stamp
-from .scoping import EpochChanged, locked_existing, read_label, writing_key
+from .idempotency import RequestMark, remember
+from .locating import Held, check_active, check_etag, held_memory, repeated
+from .preparing import analyse, check_expiry, check_items, prepare, stamp
 from .sealing import ScopeChange
-from .services import Attempts, Services
+from .services import Services
 from .vectors import ItemVector
-from .viewing import lets_change, view_of
 from .views import to_memory
 from .write import dropped_details, item_vectors, store_plan, written_details
 
@@ -66,6 +65,30 @@ class Superseded:
 Encode: TypeAlias = Callable[[Superseded], bytes]
 
 
+@dataclass(frozen=True, slots=True)
+class _Correction:
+    """The item after the gates, with what the index and the model make of it unless a gate dropped it."""
+
+    screened: Screened
+    analysed: Sequence[IndexTerms]
+    made: Sequence[ItemVector]
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """`after`: the old memory as it is now. `details`: the item, for the audit."""
+
+    after: Revision
+    result: WriteResult
+    details: dict[str, Any]
+    successor: UUID | None = None
+
+    @property
+    def named(self) -> list[UUID]:
+        """The memories that the answer names."""
+        return [self.after.memory_id, *([self.successor] if self.successor else [])]
+
+
 async def supersede(
     services: Services, context: CallContext, command: SupersedeCommand, encode: Encode
 ) -> bytes:
@@ -89,24 +112,19 @@ async def supersede(
             services, context.tenant_id, [command.item], [provenance], path=_ITEM, corrects=True
         )
         kept = [] if screened.dropped else [screened.item]
-        analysed = await analyse(kept)
-        made = await item_vectors(services, context, kept)
-        epoch: int | None = None
-        attempts = Attempts()
-        while True:
-            try:
-                response, new_id = await _attempt(
-                    services, context, command, screened, analysed, made, epoch, encode
-                )
-            except EpochChanged as change:
-                epoch = change.epoch
-            except TransactionConflict as conflict:
-                await attempts.lost(conflict)
-            except UniqueConflict as conflict:
-                if conflict.constraint != "idempotency_pkey":
-                    raise
-            else:
-                break
+        correction = _Correction(screened, await analyse(kept), await item_vectors(services, context, kept))
+        mark = RequestMark.of(
+            await services.keys.tenant(context.tenant_id),
+            context.principal,
+            command.request_id,
+            METHOD,
+            command.payload,
+        )
+
+        async def attempt(epoch: int | None) -> tuple[bytes, UUID | None]:
+            return await _attempt(services, context, command, mark, correction, epoch, encode)
+
+        response, new_id = await repeated(attempt)
         if new_id is not None:
             span.set(names.SUPERSEDE_NEW_ID, str(new_id))
     services.on_recorded(context.tenant_id)
@@ -117,123 +135,144 @@ async def _attempt(
     services: Services,
     context: CallContext,
     command: SupersedeCommand,
-    screened: Screened,
-    analysed: Sequence[IndexTerms],
-    made: Sequence[ItemVector],
+    mark: RequestMark | None,
+    correction: _Correction,
     epoch: int | None,
     encode: Encode,
 ) -> tuple[bytes, UUID | None]:
     """The answer and the new memory's id; no id for a repeated request."""
-    tenant_id = context.tenant_id
-    tenant_key = await services.keys.tenant(tenant_id)
-    mark = RequestMark.of(tenant_key, context.principal, command.request_id, METHOD, command.payload)
     now = services.clock()
-    new_id: UUID | None = None
-    async with services.database.transaction(tenant_id, timeout=context.remaining()) as work:
-        scope_id = await scope_of_memory(work, context, tenant_key, command.memory_id)
-        key = await writing_key(services.keys, tenant_id, scope_id, epoch)
-        row = await locked_existing(work, key, scope_id)
-        earlier = await earlier_response(work, mark, key)
-        if earlier is not None:
-            return earlier, None
-        old = await locked_memory(work, context, key, command.memory_id)
-        label = read_label(key, row)
-        if label is None:
-            raise IntegrityViolation(str(old.memory_id))
-        view = await view_of(services, context)
-        if not lets_change(view, context, row.kind, label, old):
-            raise MemoryNotFound(str(old.memory_id))
+    async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
+        held = await held_memory(services, context, work, mark, command.memory_id, epoch)
+        if isinstance(held, bytes):
+            return held, None
+        old = held.revision
         check_active(old)
-        check_etag(tenant_key, command.etag, old)
-        scope = Scope(row.kind, label, old.agent, old.session)
-        settings = await services.settings.of(tenant_id)
-        (judged,) = admitted(row, settings, scope, [screened])
+        check_etag(held.tenant_key, command.etag, old)
+        scope = Scope(held.row.kind, held.label, old.agent, old.session)
+        (judged,) = admitted(held.row, held.settings, scope, [correction.screened])
         if judged.item.slot is None:
             judged = replace(judged, item=replace(judged.item, slot=old.slot))
-        hidden: set[UUID] = set()
-        plan = WritePlan(scope, scope_id, key.epoch, row.next_doc, now, hidden)
-        plan.load([old])
-        named = [old.memory_id]
         if judged.dropped:
-            result = WriteResult(
-                WriteOutcome.DROPPED, None, rule=judged.rule, findings=judged.findings, factors=judged.factors
-            )
-            details = dropped_details(judged)
+            done = _dropped(old, judged)
         else:
-            prepared = prepare(key, [judged], analysed, made)
-            near = await Near.of(services, context, scope, scope_id, settings.review.conflicts)
-            rows = await _near(work, near, prepared)
-            item = prepared[0].item
-            if item.slot is not None and item.slot != old.slot:
-                holders = await write_candidates(work, scope_id, [], [item.slot])
-                hidden |= {
-                    holder.memory_id
-                    for holder, _ in holders
-                    if not lets_change(view, context, row.kind, label, holder)
-                }
-                plan.load([holder for holder, _ in holders])
-            decision = plan.supersede(old, item)
-            change = ScopeChange(key, tenant_id, row)
-            await store_plan(work, services, change, plan, prepared, now)
-            successor = plan.current(decision.memory_id)
-            new_id = successor.memory_id
-            (conflicts,) = near.found(
-                key, tenant_id, prepared, [judged.indexed], rows, [successor.memory_id], named
-            )
-            result = WriteResult(
-                outcome=decision.outcome,
-                memory=to_memory(tenant_key, successor, scope.kind, label),
-                superseded=decision.superseded,
-                embedding_state=prepared[0].vector.state,
-                rule=decision.rule,
-                findings=judged.findings,
-                factors=judged.factors,
-                conflicts=tuple(conflicts),
-            )
-            details = written_details(decision, successor, judged)
-            named = [old.memory_id, successor.memory_id]
-        metrics().written(result.outcome.name.lower())
-        after = plan.current(old.memory_id)
+            done = await _replaced(services, context, work, held, scope, judged, correction, now)
+        metrics().written(done.result.outcome.name.lower())
         response = encode(
             Superseded(
-                superseded=to_memory(tenant_key, after, scope.kind, label),
-                result=result,
-                consistency_token=issue_token(tenant_key, services.instance, now),
+                superseded=to_memory(held.tenant_key, done.after, scope.kind, scope.label),
+                result=done.result,
+                consistency_token=issue_token(held.tenant_key, services.instance, now),
             )
         )
-        event = await services.trail.record(
-            work,
-            tenant_key,
-            context,
-            AuditAction.SUPERSEDE,
-            now=now,
-            scope_id=scope_id,
-            agent=scope.agent,
-            session=scope.session,
-            request_id=str(mark.request_id) if mark else None,
-            memory_ids=named,
-            source_types=frozenset({int(judged.provenance.source_type)}),
-            details={
-                "memory_superseded": {
-                    "memory_id": str(old.memory_id),
-                    "revision": after.revision,
-                    "successor": details,
-                }
-            },
-        )
-        await remember(
-            work,
-            mark,
-            response,
-            scope_id=scope_id,
-            key=key,
-            memory_ids=named,
-            now=now,
-            event_id=event.event_id,
-        )
-    return response, new_id
+        await _record(services, context, work, mark, held, judged, done, response, now)
+    return response, done.successor
 
 
-async def _near(work: UnitOfWork, near: Near, prepared: Sequence[Prepared]) -> Sequence[Sequence[Row]]:
+def _dropped(old: Revision, judged: Screened) -> _Decided:
+    result = WriteResult(
+        WriteOutcome.DROPPED, None, rule=judged.rule, findings=judged.findings, factors=judged.factors
+    )
+    return _Decided(old, result, dropped_details(judged))
+
+
+async def _replaced(
+    services: Services,
+    context: CallContext,
+    work: UnitOfWork,
+    held: Held,
+    scope: Scope,
+    judged: Screened,
+    correction: _Correction,
+    now: datetime,
+) -> _Decided:
+    """Decide and queue the item in the place of the held memory. Raises SlotConflict."""
+    old, key, row = held.revision, held.key, held.row
+    prepared = prepare(key, [judged], correction.analysed, correction.made)
+    near = await Near.of(services, context, scope, row.scope_id, held.settings.review.conflicts)
     requests = near.requests(prepared)
-    return await work.fetch_together(*requests) if requests else []
+    rows = await work.fetch_together(*requests) if requests else []
+    item = prepared[0].item
+    others = await _holders(work, held, item.slot)
+    hidden = {holder.memory_id for holder in others if not held.lets_change(context, holder)}
+    plan = WritePlan(scope, row.scope_id, key.epoch, row.next_doc, now, hidden)
+    plan.load([old, *others])
+    decision = plan.supersede(old, item)
+    await store_plan(work, services, ScopeChange(key, work.tenant_id, row), plan, prepared, now)
+    successor = plan.current(decision.memory_id)
+    (conflicts,) = near.found(
+        key,
+        work.tenant_id,
+        prepared,
+        [judged.indexed],
+        rows,
+        [successor.memory_id],
+        [old.memory_id],
+    )
+    result = WriteResult(
+        outcome=decision.outcome,
+        memory=to_memory(held.tenant_key, successor, scope.kind, scope.label),
+        superseded=decision.superseded,
+        embedding_state=prepared[0].vector.state,
+        rule=decision.rule,
+        findings=judged.findings,
+        factors=judged.factors,
+        conflicts=tuple(conflicts),
+    )
+    return _Decided(
+        plan.current(old.memory_id),
+        result,
+        written_details(decision, successor, judged),
+        successor.memory_id,
+    )
+
+
+async def _holders(work: UnitOfWork, held: Held, slot: str | None) -> list[Revision]:
+    """What else the scope has in the slot, locked."""
+    if slot is None or slot == held.revision.slot:
+        return []
+    return [holder for holder, _ in await write_candidates(work, held.row.scope_id, [], [slot])]
+
+
+async def _record(
+    services: Services,
+    context: CallContext,
+    work: UnitOfWork,
+    mark: RequestMark | None,
+    held: Held,
+    judged: Screened,
+    done: _Decided,
+    response: bytes,
+    now: datetime,
+) -> None:
+    old = held.revision
+    event = await services.trail.record(
+        work,
+        held.tenant_key,
+        context,
+        AuditAction.SUPERSEDE,
+        now=now,
+        scope_id=held.row.scope_id,
+        agent=old.agent,
+        session=old.session,
+        request_id=str(mark.request_id) if mark else None,
+        memory_ids=done.named,
+        source_types=frozenset({int(judged.provenance.source_type)}),
+        details={
+            "memory_superseded": {
+                "memory_id": str(old.memory_id),
+                "revision": done.after.revision,
+                "successor": done.details,
+            }
+        },
+    )
+    await remember(
+        work,
+        mark,
+        response,
+        scope_id=held.row.scope_id,
+        key=held.key,
+        memory_ids=done.named,
+        now=now,
+        event_id=event.event_id,
+    )
