@@ -1,6 +1,6 @@
 """Restore and Retract: a memory live again, and one that is no longer true."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeAlias
@@ -114,6 +114,15 @@ def corrected_details(revisions: Sequence[Revision], write_request_id: str | Non
     }
 
 
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What a correction queued: the memory afterwards, all that changed, and what gave way."""
+
+    after: Revision
+    changed: Sequence[Revision]
+    superseded: UUID | None
+
+
 async def restore(services: Services, context: CallContext, command: RestoreCommand, encode: Encode) -> bytes:
     """Make a memory live again, or answer what was answered before for the same request id.
 
@@ -122,12 +131,43 @@ async def restore(services: Services, context: CallContext, command: RestoreComm
     MemoryNotRestorable, ContentRefused (consent), SlotConflict, MemoryNotFound, MemoryErased,
     RevisionConflict; on any error nothing is changed.
     """
+
+    async def change(work: UnitOfWork, held: Held, now: datetime) -> _Done:
+        return await _restored(context, work, command, held, now)
+
+    return await _correct(services, context, command, RESTORE, AuditAction.RESTORE_MEMORY, change, encode)
+
+
+async def retract(services: Services, context: CallContext, command: RetractCommand, encode: Encode) -> bytes:
+    """End a memory, or answer what was answered before for the same request id.
+
+    Raises MemoryNotFound, MemoryErased, MemorySuperseded, MemoryNotActive, RevisionConflict, InvalidRequest
+    for an end that does not lie after the start, and PermissionDenied for a memory that is trusted more
+    than the credential may say, unless it wrote the memory or reviews; on any error nothing is changed.
+    """
+
+    async def change(work: UnitOfWork, held: Held, now: datetime) -> _Done:
+        return await _retracted(context, work, command, held, now)
+
+    return await _correct(services, context, command, RETRACT, AuditAction.RETRACT, change, encode)
+
+
+async def _correct(
+    services: Services,
+    context: CallContext,
+    command: RestoreCommand | RetractCommand,
+    method: str,
+    action: AuditAction,
+    change: Callable[[UnitOfWork, Held, datetime], Awaitable[_Done]],
+    encode: Encode,
+) -> bytes:
+    """Lock the memory, change it, record it; once for a request id."""
     services = await services.with_policy(context.tenant_id)
     mark = RequestMark.of(
         await services.keys.tenant(context.tenant_id),
         context.principal,
         command.request_id,
-        RESTORE,
+        method,
         command.payload,
     )
 
@@ -136,7 +176,9 @@ async def restore(services: Services, context: CallContext, command: RestoreComm
             held = await held_memory(services, context, work, mark, command.memory_id, epoch)
             if isinstance(held, bytes):
                 return held
-            return await _restore(services, context, work, mark, command, held, encode)
+            now = services.clock()
+            done = await change(work, held, now)
+            return await _record(services, context, work, mark, held, action, done, encode, now)
 
     with memory_span(
         names.OP_UPDATE_MEMORY, store_id=str(context.tenant_id), record_id=str(command.memory_id)
@@ -146,26 +188,11 @@ async def restore(services: Services, context: CallContext, command: RestoreComm
     return response
 
 
-async def _restore(
-    services: Services,
-    context: CallContext,
-    work: UnitOfWork,
-    mark: RequestMark | None,
-    command: RestoreCommand,
-    held: Held,
-    encode: Encode,
-) -> bytes:
+async def _restored(
+    context: CallContext, work: UnitOfWork, command: RestoreCommand, held: Held, now: datetime
+) -> _Done:
     current, key = held.revision, held.key
-    if current.state is MemoryState.ACTIVE or current.state in _WAITING:
-        raise MemoryNotRestorable(str(current.memory_id), current.state.name)
-    check_etag(held.tenant_key, command.etag, current)
-    check_consent(held)
-    wanted = await revision_to_restore(work, key, current, command.revision)
-    if wanted is None:
-        raise MemoryNotRestorable(str(current.memory_id), current.state.name)
-    # Who said it again may have done so in another session.
-    check_consent(held, wanted)
-    now = services.clock()
+    wanted = await _wanted(work, command, held)
     text = replace(wanted, supersedes=current.supersedes)
     place = await place_of(
         work,
@@ -198,19 +225,23 @@ async def _restore(
     if waits:
         await note_review(work, key, after, LESS_TRUSTED)
     await change.close(work, now)
-    return await finish(
-        services,
-        context,
-        work,
-        mark,
-        held,
-        AuditAction.RESTORE_MEMORY,
-        after,
-        [new for _, new in reversed(changed)],
-        live.memory_id if retired and live is not None else None,
-        encode,
-        now,
-    )
+    superseded = live.memory_id if retired and live is not None else None
+    return _Done(after, [new for _, new in reversed(changed)], superseded)
+
+
+async def _wanted(work: UnitOfWork, command: RestoreCommand, held: Held) -> Revision:
+    """The revision to put back. Raises MemoryNotRestorable, RevisionConflict, ContentRefused."""
+    current = held.revision
+    if current.state is MemoryState.ACTIVE or current.state in _WAITING:
+        raise MemoryNotRestorable(str(current.memory_id), current.state.name)
+    check_etag(held.tenant_key, command.etag, current)
+    check_consent(held)
+    wanted = await revision_to_restore(work, held.key, current, command.revision)
+    if wanted is None:
+        raise MemoryNotRestorable(str(current.memory_id), current.state.name)
+    # Who said it again may have done so in another session.
+    check_consent(held, wanted)
+    return wanted
 
 
 async def revision_to_restore(
@@ -253,95 +284,14 @@ async def _live_revision(
     return None
 
 
-async def finish(
-    services: Services,
-    context: CallContext,
-    work: UnitOfWork,
-    mark: RequestMark | None,
-    held: Held,
-    action: AuditAction,
-    after: Revision,
-    changed: Sequence[Revision],
-    superseded: UUID | None,
-    encode: Encode,
-    now: datetime,
-) -> bytes:
-    """Record a correction of one memory and remember the answer, which is returned."""
-    memory = to_memory(held.tenant_key, after, held.row.kind, held.label)
-    response = encode(Corrected(memory, superseded, issue_token(held.tenant_key, services.instance, now)))
-    named = [one.memory_id for one in changed]
-    event = await services.trail.record(
-        work,
-        held.tenant_key,
-        context,
-        action,
-        now=now,
-        scope_id=after.scope_id,
-        agent=after.agent,
-        session=after.session,
-        request_id=str(mark.request_id) if mark else None,
-        memory_ids=named,
-        details=corrected_details(changed),
-    )
-    await remember(
-        work,
-        mark,
-        response,
-        scope_id=after.scope_id,
-        key=held.key,
-        memory_ids=named,
-        now=now,
-        event_id=event.event_id,
-    )
-    return response
-
-
-async def retract(services: Services, context: CallContext, command: RetractCommand, encode: Encode) -> bytes:
-    """End a memory, or answer what was answered before for the same request id.
-
-    Raises MemoryNotFound, MemoryErased, MemorySuperseded, MemoryNotActive, RevisionConflict, InvalidRequest
-    for an end that does not lie after the start, and PermissionDenied for a memory that is trusted more
-    than the credential may say, unless it wrote the memory or reviews; on any error nothing is changed.
-    """
-    services = await services.with_policy(context.tenant_id)
-    mark = RequestMark.of(
-        await services.keys.tenant(context.tenant_id),
-        context.principal,
-        command.request_id,
-        RETRACT,
-        command.payload,
-    )
-
-    async def attempt(epoch: int | None) -> bytes:
-        async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
-            held = await held_memory(services, context, work, mark, command.memory_id, epoch)
-            if isinstance(held, bytes):
-                return held
-            return await _retract(services, context, work, mark, command, held, encode)
-
-    with memory_span(
-        names.OP_UPDATE_MEMORY, store_id=str(context.tenant_id), record_id=str(command.memory_id)
-    ):
-        response = await repeated(attempt)
-    services.on_recorded(context.tenant_id)
-    return response
-
-
-async def _retract(
-    services: Services,
-    context: CallContext,
-    work: UnitOfWork,
-    mark: RequestMark | None,
-    command: RetractCommand,
-    held: Held,
-    encode: Encode,
-) -> bytes:
+async def _retracted(
+    context: CallContext, work: UnitOfWork, command: RetractCommand, held: Held, now: datetime
+) -> _Done:
     current = held.revision
     check_active(current)
     check_etag(held.tenant_key, command.etag, current)
     if not may_end(context, current):
         raise PermissionDenied(Permission.REVIEW.value)
-    now = services.clock()
     after = replace(
         current,
         revision=current.revision + 1,
@@ -352,9 +302,7 @@ async def _retract(
     change = ScopeChange(held.key, work.tenant_id, held.row)
     await change.change(work, [(current, after)])
     await change.close(work, now)
-    return await finish(
-        services, context, work, mark, held, AuditAction.RETRACT, after, [after], None, encode, now
-    )
+    return _Done(after, [after], None)
 
 
 def _end(current: Revision, given: datetime | None, now: datetime) -> datetime:
@@ -367,3 +315,46 @@ def _end(current: Revision, given: datetime | None, now: datetime) -> datetime:
         return given
     end = now if current.valid_to is None else min(now, current.valid_to)
     return end if start is None else max(end, start)
+
+
+async def _record(
+    services: Services,
+    context: CallContext,
+    work: UnitOfWork,
+    mark: RequestMark | None,
+    held: Held,
+    action: AuditAction,
+    done: _Done,
+    encode: Encode,
+    now: datetime,
+) -> bytes:
+    """Queue the event and the answer, which is returned."""
+    after = done.after
+    memory = to_memory(held.tenant_key, after, held.row.kind, held.label)
+    token = issue_token(held.tenant_key, services.instance, now)
+    response = encode(Corrected(memory, done.superseded, token))
+    named = [one.memory_id for one in done.changed]
+    event = await services.trail.record(
+        work,
+        held.tenant_key,
+        context,
+        action,
+        now=now,
+        scope_id=after.scope_id,
+        agent=after.agent,
+        session=after.session,
+        request_id=str(mark.request_id) if mark else None,
+        memory_ids=named,
+        details=corrected_details(done.changed),
+    )
+    await remember(
+        work,
+        mark,
+        response,
+        scope_id=after.scope_id,
+        key=held.key,
+        memory_ids=named,
+        now=now,
+        event_id=event.event_id,
+    )
+    return response
