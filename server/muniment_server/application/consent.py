@@ -35,7 +35,7 @@ from .consistency import issue_token
 from .erase import EVERY_STATE, EraseCommand, Receipt, Tally, get_erasure, record, remove, to_receipt
 from .erase import finish as finish_erasure
 from .idempotency import RequestMark, earlier_response, remember
-from .locating import repeated
+from .repeating import Epochs, repeated
 from .scoping import bind_scope, create_scope, is_genuine_scope, reading_key, usable_scope, writing_key
 from .sealing import ScopeChange
 from .services import Services
@@ -72,7 +72,7 @@ class ConsentSet:
 class _Attempt:
     """One transaction. `erased` is the erasure that it recorded."""
 
-    epochs: dict[UUID, int] = field(default_factory=dict)
+    epochs: Epochs = field(default_factory=dict)
     erased: ErasureRow | None = None
 
 
@@ -96,11 +96,9 @@ async def set_consent(services: Services, context: CallContext, command: Consent
     erasure_id = new_id()
     state = _Attempt()
 
-    async def attempt(epoch: int | None) -> bytes:
+    async def attempt(epochs: Epochs) -> bytes:
         scope_id = key.scope_id(int(command.scope.kind), command.scope.label)
-        if epoch is not None:
-            state.epochs[scope_id] = epoch
-        state.erased = None
+        state.epochs, state.erased = epochs, None
         async with services.database.transaction(tenant_id, timeout=context.remaining()) as work:
             earlier = await earlier_response(work, mark, None)
             if earlier is not None:

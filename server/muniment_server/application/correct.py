@@ -27,8 +27,9 @@ from muniment_server.telemetry.spans import memory_span
 from .consenting import consent_of
 from .consistency import issue_token
 from .idempotency import RequestMark, remember
-from .locating import Held, check_active, check_etag, held_memory, repeated
+from .locating import Held, check_active, check_etag, held_memory
 from .place import frequencies_of, place_of
+from .repeating import Epochs, repeated
 from .review_notes import note_review
 from .sealing import ScopeChange, is_genuine
 from .services import Services
@@ -171,9 +172,9 @@ async def _correct(
         command.payload,
     )
 
-    async def attempt(epoch: int | None) -> bytes:
+    async def attempt(epochs: Epochs) -> bytes:
         async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
-            held = await held_memory(services, context, work, mark, command.memory_id, epoch)
+            held = await held_memory(services, context, work, mark, command.memory_id, epochs)
             if isinstance(held, bytes):
                 return held
             now = services.clock()

@@ -52,6 +52,7 @@ from .consistency import issue_token
 from .emptying import emptied, lock_for_erasure
 from .idempotency import RequestMark, earlier_response, remember
 from .receipts import is_genuine_receipt, is_pending, pending_mac
+from .repeating import Attempts
 from .scoping import (
     EpochChanged,
     bind_scope,
@@ -62,7 +63,7 @@ from .scoping import (
     scope_number,
 )
 from .sealing import ScopeChange, is_genuine
-from .services import Attempts, Services
+from .services import Services
 from .viewing import check_space, lets_change, view_of
 
 _log = logging.getLogger(__name__)

@@ -48,9 +48,10 @@ from .extract_claim import (
 from .ingest_body import IngestBody, Outcome, claimable
 from .ingest_record import ingested_details
 from .ingest_told import newest, told_of
+from .repeating import Attempts
 from .scoping import EpochChanged, usable_scope
 from .sealing import ScopeChange
-from .services import Attempts, Services
+from .services import Services
 
 _log = logging.getLogger("muniment.ingest")
 

@@ -32,8 +32,8 @@ from .batch import Batch, apply, candidate_keys, gathered, narrowed
 from .consenting import check_unheard_of
 from .consistency import issue_token
 from .idempotency import RequestMark, earlier_response, remember
-from .locating import repeated
 from .preparing import Prepared, check_expiry, check_items
+from .repeating import Epochs, repeated
 from .scoping import bind_scope, create_scope, usable_scope, writing_key
 from .sealing import ScopeChange
 from .services import Services
@@ -116,8 +116,8 @@ async def import_memories(
     groups = await _gathered(services, context, command.scope, records)
     scope_id = key.scope_id(int(command.scope.kind), command.scope.label)
 
-    async def attempt(epoch: int | None) -> bytes:
-        scope_key = await writing_key(services.keys, context.tenant_id, scope_id, epoch)
+    async def attempt(epochs: Epochs) -> bytes:
+        scope_key = await writing_key(services.keys, context.tenant_id, scope_id, epochs.get(scope_id))
         async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
             return await _store(
                 services, context, work, key, scope_key, scope_id, command, records, groups, mark, encode

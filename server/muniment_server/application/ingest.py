@@ -19,7 +19,7 @@ from muniment_server.domain.ids import new_id
 from muniment_server.domain.model import ClaimedProvenance, MemoryKind, MemoryState, NewMemory, Validity
 from muniment_server.domain.settings import TenantSettings
 from muniment_server.identity.principal import CallContext
-from muniment_server.storage.database import UniqueConflict, UnitOfWork
+from muniment_server.storage.database import UnitOfWork
 from muniment_server.storage.ingest import TurnRow, known_turns
 from muniment_server.storage.memories import OpenedWrite, open_write
 from muniment_server.telemetry import names
@@ -32,9 +32,10 @@ from .idempotency import RequestMark, remember, stored_response
 from .ingest_body import PendingTurn, conversation_id, role_source, turn_digest
 from .ingest_record import Call, Encode, IngestCommand, Taken, TakenTurn, elsewhere, record_ingest
 from .preparing import Prepared, check_items
-from .scoping import EpochChanged, bind_scope, create_scope, usable_scope, writing_key
+from .repeating import Epochs, repeated
+from .scoping import bind_scope, create_scope, usable_scope, writing_key
 from .sealing import ScopeChange
-from .services import Attempts, Services
+from .services import Services
 from .viewing import check_space
 
 _REDO = (IngestState.FAILED, IngestState.STORED)
@@ -142,26 +143,19 @@ async def _take_in(
 
 
 async def _attempts(call: Call, items: Sequence[NewMemory]) -> bytes:
-    services, tenant_id = call.services, call.context.tenant_id
-    epoch: int | None = None
-    attempts = Attempts()
-    while True:
-        key = await writing_key(services.keys, tenant_id, call.scope_id, epoch)
+    services, tenant_id, scope_id = call.services, call.context.tenant_id, call.scope_id
+
+    async def attempt(epochs: Epochs) -> bytes:
+        key = await writing_key(services.keys, tenant_id, scope_id, epochs.get(scope_id))
+        seen = await _seen(call, key)
+        fresh = [index for index, turn in enumerate(call.command.turns) if turn.number not in seen]
+        batch = await _gathered(call, items, fresh)
         try:
-            seen = await _seen(call, key)
-            fresh = [index for index, turn in enumerate(call.command.turns) if turn.number not in seen]
-            batch = await _gathered(call, items, fresh)
             return await _store(call, key, seen, fresh, batch)
-        except EpochChanged as change:
-            epoch = change.epoch
         except _Overtaken:
-            await attempts.lost(TransactionConflict())
-        except TransactionConflict as conflict:
-            await attempts.lost(conflict)
-        except UniqueConflict as conflict:
-            # The same request id, committed by a call that held another lock: its answer is ours.
-            if conflict.constraint != "idempotency_pkey":
-                raise
+            raise TransactionConflict from None
+
+    return await repeated(attempt)
 
 
 def _item(call: Call, turn: Turn) -> NewMemory:
@@ -185,8 +179,7 @@ async def _seen(call: Call, key: ScopeKey) -> dict[int, TurnRow]:
     turns = call.command.turns
     numbers = [turn.number for turn in turns]
     if len(set(numbers)) < len(numbers):
-        repeated = next(number for number in numbers if numbers.count(number) > 1)
-        raise TurnConflict(repeated)
+        raise TurnConflict(next(number for number in numbers if numbers.count(number) > 1))
     async with call.services.database.transaction(
         call.context.tenant_id, timeout=call.context.remaining()
     ) as work:

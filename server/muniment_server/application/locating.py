@@ -1,9 +1,7 @@
 """From a memory's id to the locked memory, for commands that change one."""
 
 import hmac
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
 from uuid import UUID
 
 from muniment_server.crypto.scope_key import ScopeKey
@@ -16,22 +14,20 @@ from muniment_server.domain.errors import (
     MemoryNotFound,
     MemorySuperseded,
     RevisionConflict,
-    TransactionConflict,
 )
 from muniment_server.domain.model import MemoryState, Revision, ScopeRow
 from muniment_server.domain.settings import TenantSettings
 from muniment_server.identity.principal import CallContext
-from muniment_server.storage.database import UniqueConflict, UnitOfWork
+from muniment_server.storage.database import UnitOfWork
 from muniment_server.storage.memories import lock_memory, scopes_of, tombstones
 
 from .idempotency import RequestMark, earlier_response
-from .scoping import EpochChanged, agent_in_reach, in_reach, locked_existing, read_label, writing_key
+from .repeating import Epochs
+from .scoping import agent_in_reach, in_reach, locked_existing, read_label, writing_key
 from .sealing import is_genuine
-from .services import Attempts, Services
+from .services import Services
 from .viewing import lets_change, view_of
 from .views import etag
-
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,39 +47,19 @@ class Held:
         return lets_change(self.view, context, self.row.kind, self.label, other)
 
 
-async def repeated(attempt: Callable[[int | None], Awaitable[_Result]]) -> _Result:
-    """Run a transaction again while it loses against others, with the key epoch that the scope's row has.
-
-    Raises TransactionConflict after the last attempt.
-    """
-    epoch: int | None = None
-    attempts = Attempts()
-    while True:
-        try:
-            return await attempt(epoch)
-        except EpochChanged as change:
-            epoch = change.epoch
-        except TransactionConflict as conflict:
-            await attempts.lost(conflict)
-        except UniqueConflict as conflict:
-            # The same request id, committed by a call that held another lock: its answer is ours.
-            if conflict.constraint != "idempotency_pkey":
-                raise
-
-
 async def held_memory(
     services: Services,
     context: CallContext,
     work: UnitOfWork,
     mark: RequestMark | None,
     memory_id: UUID,
-    epoch: int | None,
+    epochs: Epochs,
 ) -> Held | bytes:
     """Lock a memory and its scope; or the answer that was given to the same request before."""
     tenant_id = context.tenant_id
     tenant_key = await services.keys.tenant(tenant_id)
     scope_id = await scope_of_memory(work, context, tenant_key, memory_id)
-    key = await writing_key(services.keys, tenant_id, scope_id, epoch)
+    key = await writing_key(services.keys, tenant_id, scope_id, epochs.get(scope_id))
     row = await locked_existing(work, key, scope_id)
     earlier = await earlier_response(work, mark, key)
     if earlier is not None:

@@ -45,9 +45,10 @@ from .correct import check_consent
 from .gating import screen
 from .idempotency import RequestMark, remember
 from .judging import MERGE
-from .locating import Held, check_etag, held_memory, repeated
+from .locating import Held, check_etag, held_memory
 from .place import Place, frequencies_of, place_of
 from .preparing import analyse, check_items, turn_of, weakest
+from .repeating import Epochs, repeated
 from .review_notes import is_waiting, note_review, noted_rule
 from .sealing import ScopeChange, encrypt_content, open_content
 from .services import Services
@@ -125,9 +126,9 @@ async def decide(services: Services, context: CallContext, command: DecideComman
             return found
         edit = found
 
-    async def attempt(epoch: int | None) -> bytes:
+    async def attempt(epochs: Epochs) -> bytes:
         async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
-            held = await held_memory(services, context, work, mark, command.memory_id, epoch)
+            held = await held_memory(services, context, work, mark, command.memory_id, epochs)
             if isinstance(held, bytes):
                 return held
             return await _decide(services, context, work, mark, command, held, edit, encode)
@@ -160,9 +161,9 @@ async def _edited(
 ) -> _Edit | bytes:
     """The new text with all that is made of it without a lock; or the answer to the same request before."""
 
-    async def look(epoch: int | None) -> tuple[Held, Content] | bytes:
+    async def look(epochs: Epochs) -> tuple[Held, Content] | bytes:
         async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
-            held = await held_memory(services, context, work, mark, command.memory_id, epoch)
+            held = await held_memory(services, context, work, mark, command.memory_id, epochs)
             if isinstance(held, bytes):
                 return held
             _check_waiting(held, command)

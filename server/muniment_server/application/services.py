@@ -1,7 +1,5 @@
 """What a command needs, put together once per process by service.py."""
 
-import asyncio
-import random
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -9,7 +7,7 @@ from uuid import UUID
 
 from muniment_server.audit.trail import AuditTrail
 from muniment_server.crypto.key_ring import KeyRing
-from muniment_server.domain.errors import EmbedderUnavailable, TransactionConflict
+from muniment_server.domain.errors import EmbedderUnavailable
 from muniment_server.domain.extraction.candidate import ExtractorKind
 from muniment_server.domain.packing import ESTIMATE, Tokenizer
 from muniment_server.embedding.batching import EmbeddingService
@@ -45,23 +43,6 @@ class Instance:
     instance_id: UUID
     model_no: int
     restore_epoch: int
-
-
-class Attempts:
-    """Counts how often a command has lost against other transactions."""
-
-    MOST = 4
-
-    def __init__(self) -> None:
-        self._lost = 0
-
-    async def lost(self, conflict: TransactionConflict) -> None:
-        """Wait a little before the next attempt, or raise the conflict after the last one."""
-        self._lost += 1
-        if self._lost >= self.MOST:
-            raise conflict
-        # Jitter, not secrecy: two that collided must not collide again.
-        await asyncio.sleep(random.uniform(0.005, 0.02) * self._lost)  # noqa: S311
 
 
 @dataclass(frozen=True, slots=True)

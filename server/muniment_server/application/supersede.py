@@ -30,8 +30,9 @@ from .conflicts import Near
 from .consistency import issue_token
 from .gating import screen
 from .idempotency import RequestMark, remember
-from .locating import Held, check_active, check_etag, held_memory, repeated
+from .locating import Held, check_active, check_etag, held_memory
 from .preparing import analyse, check_expiry, check_items, prepare, stamp
+from .repeating import Epochs, repeated
 from .sealing import ScopeChange
 from .services import Services
 from .vectors import ItemVector
@@ -121,8 +122,8 @@ async def supersede(
             command.payload,
         )
 
-        async def attempt(epoch: int | None) -> tuple[bytes, UUID | None]:
-            return await _attempt(services, context, command, mark, correction, epoch, encode)
+        async def attempt(epochs: Epochs) -> tuple[bytes, UUID | None]:
+            return await _attempt(services, context, command, mark, correction, epochs, encode)
 
         response, new_id = await repeated(attempt)
         if new_id is not None:
@@ -137,13 +138,13 @@ async def _attempt(
     command: SupersedeCommand,
     mark: RequestMark | None,
     correction: _Correction,
-    epoch: int | None,
+    epochs: Epochs,
     encode: Encode,
 ) -> tuple[bytes, UUID | None]:
     """The answer and the new memory's id; no id for a repeated request."""
     now = services.clock()
     async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
-        held = await held_memory(services, context, work, mark, command.memory_id, epoch)
+        held = await held_memory(services, context, work, mark, command.memory_id, epochs)
         if isinstance(held, bytes):
             return held, None
         old = held.revision

@@ -31,8 +31,8 @@ from .consenting import consent_of
 from .consistency import issue_token
 from .correct import consent_refusal, corrected_details, may_end, revision_to_restore
 from .idempotency import RequestMark, remember, stored_response
-from .locating import repeated
 from .place import frequencies_of, place_of
+from .repeating import Epochs, repeated
 from .scoping import agent_in_reach, in_reach, locked_existing, read_label, reading_key, writing_key
 from .sealing import ScopeChange, is_genuine
 from .services import Services
@@ -106,12 +106,12 @@ async def undo_write(services: Services, context: CallContext, command: UndoComm
     tenant_key = await services.keys.tenant(context.tenant_id)
     mark = RequestMark.of(tenant_key, context.principal, command.request_id, METHOD, command.payload)
 
-    async def attempt(epoch: int | None) -> bytes:
+    async def attempt(epochs: Epochs) -> bytes:
         async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
             earlier = await _earlier(services, context, work, mark)
             if earlier is not None:
                 return earlier
-            return await _undo(services, context, work, tenant_key, mark, command, encode, epoch)
+            return await _undo(services, context, work, tenant_key, mark, command, encode, epochs)
 
     with memory_span(names.OP_UPDATE_MEMORY, store_id=str(context.tenant_id)):
         response = await repeated(attempt)
@@ -143,7 +143,7 @@ async def _undo(
     mark: RequestMark | None,
     command: UndoCommand,
     encode: Encode,
-    epoch: int | None,
+    epochs: Epochs,
 ) -> bytes:
     now = services.clock()
     written = _written(
@@ -153,8 +153,9 @@ async def _undo(
         await write_of_request(work, command.write_request_id),
         now,
     )
-    key = await writing_key(services.keys, work.tenant_id, written.scope_id, epoch)
-    row = await locked_existing(work, key, written.scope_id)
+    scope_id = written.scope_id
+    key = await writing_key(services.keys, work.tenant_id, scope_id, epochs.get(scope_id))
+    row = await locked_existing(work, key, scope_id)
     label = read_label(key, row)
     view = await view_of(services, context)
     present = await _present(work, context, key, command.write_request_id, written)

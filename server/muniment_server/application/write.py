@@ -7,11 +7,10 @@ from uuid import UUID
 
 from muniment_server.audit.events import AuditAction
 from muniment_server.crypto.scope_key import ScopeKey
-from muniment_server.domain.errors import TransactionConflict
 from muniment_server.domain.model import NewMemory, Scope
 from muniment_server.domain.write_result import WriteResult
 from muniment_server.identity.principal import CallContext
-from muniment_server.storage.database import UniqueConflict, UnitOfWork
+from muniment_server.storage.database import UnitOfWork
 from muniment_server.storage.memories import OpenedWrite, open_write
 from muniment_server.telemetry import names
 from muniment_server.telemetry.spans import memory_span
@@ -27,9 +26,10 @@ from .consenting import check_unheard_of
 from .consistency import issue_token
 from .idempotency import RequestMark, remember, stored_response
 from .preparing import Prepared, check_expiry, check_items
-from .scoping import EpochChanged, bind_scope, create_scope, usable_scope, writing_key
+from .repeating import Epochs, repeated
+from .scoping import bind_scope, create_scope, usable_scope, writing_key
 from .sealing import ScopeChange
-from .services import Attempts, Services
+from .services import Services
 from .viewing import check_space
 
 METHOD = "Write"
@@ -70,8 +70,12 @@ async def write(services: Services, context: CallContext, command: WriteCommand,
     tenant_key = await services.keys.tenant(context.tenant_id)
     batch = await gathered(services, context, scope, command.items)
     mark = RequestMark.of(tenant_key, context.principal, command.request_id, METHOD, command.payload)
-    epoch: int | None = None
-    attempts = Attempts()
+
+    async def attempt(epochs: Epochs) -> bytes:
+        scope_id = batch.scope_id
+        key = await writing_key(services.keys, context.tenant_id, scope_id, epochs.get(scope_id))
+        return await _store(batch, mark, encode, key, batch.prepared(key))
+
     with memory_span(
         names.OP_UPSERT_MEMORY,
         store_id=str(context.tenant_id),
@@ -79,20 +83,7 @@ async def write(services: Services, context: CallContext, command: WriteCommand,
         agent=scope.agent,
         session=scope.session,
     ):
-        while True:
-            key = await writing_key(services.keys, context.tenant_id, batch.scope_id, epoch)
-            try:
-                response = await _store(batch, mark, encode, key, batch.prepared(key))
-            except EpochChanged as change:
-                epoch = change.epoch
-            except TransactionConflict as conflict:
-                await attempts.lost(conflict)
-            except UniqueConflict as conflict:
-                # The same request id, committed by a call that held another lock: its answer is ours.
-                if conflict.constraint != "idempotency_pkey":
-                    raise
-            else:
-                break
+        response = await repeated(attempt)
     services.on_recorded(context.tenant_id)
     return response
 
