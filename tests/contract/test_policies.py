@@ -86,6 +86,23 @@ async def test_a_setting_holds_on_a_running_server_without_being_told(
     assert await caller.contents("u1", "tea") == ["likes green tea"]
 
 
+@pytest.mark.parametrize("fusion", [recall_pb2.FUSION_SCORE, recall_pb2.FUSION_RRF])
+async def test_what_always_applies_goes_with_its_leg(
+    shared: RunningService, caller: Caller, stored: Stored, fusion: int
+) -> None:
+    rule = item("answer in metric units", memory_pb2.MEMORY_KIND_RULE, tags=["pinned"])
+    await caller.write("u1", "likes green tea", rule)
+    legs = [recall_pb2.RETRIEVAL_LEG_LEXICAL, recall_pb2.RETRIEVAL_LEG_SLOT]
+    asked: dict[str, Any] = {"legs": legs, "fusion": fusion, "min_score": 0.05, "token_budget": 500}
+    assert set(await caller.contents("u1", "tea", **asked)) == {"likes green tea", rule.content}
+    await set_policy(shared, caller.tenant, {"ranking.legs.slot": 0})
+    answer = await caller.recall("u1", "tea", **asked)
+    assert [one.memory.content for one in answer.memories] == ["likes green tea"]
+    assert left_out(answer) == {"BELOW_MIN_SCORE": 1}
+    assert rule.content not in answer.packed_context.text
+    assert len(stored.live()) == 2
+
+
 async def test_settings_of_one_tenant_are_not_those_of_another(
     shared: RunningService, caller: Caller
 ) -> None:

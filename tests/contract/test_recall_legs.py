@@ -18,6 +18,7 @@ SLOT = recall_pb2.RETRIEVAL_LEG_SLOT
 NEIGHBOUR = recall_pb2.RETRIEVAL_LEG_NEIGHBOUR
 SESSION = recall_pb2.RETRIEVAL_LEG_SESSION
 LEXICAL = recall_pb2.RETRIEVAL_LEG_LEXICAL
+VECTOR = recall_pb2.RETRIEVAL_LEG_VECTOR
 
 
 def stamp(year: int, month: int, day: int, hour: int = 12) -> Timestamp:
@@ -213,6 +214,17 @@ async def test_what_always_applies_comes_along_without_being_relevant(caller: Ca
         "The train leaves at noon",
     }
     assert not more.no_relevant_memory
+
+
+async def test_first_place_in_every_leg_is_the_whole_of_rank_fusion(caller: Caller) -> None:
+    await caller.write("u1", turn(1, "Ann", "The garden has tea"), turn(2, "Ben", "Fine weather"))
+    for count in range(1, 6):
+        legs = [LEXICAL, NEIGHBOUR, ENTITY, SESSION, VECTOR][:count]
+        fields = {"legs": legs, "fusion": recall_pb2.FUSION_RRF, "explain": True}
+        answer = await caller.recall("u1", "What has Ann said of tea in the garden?", **fields)
+        best = answer.memories[0]
+        assert {leg.leg: leg.rank for leg in best.leg_scores} == dict.fromkeys(legs, 1)
+        assert best.score == 1.0
 
 
 async def test_parts_and_factors_add_up(caller: Caller) -> None:

@@ -47,6 +47,7 @@ def take_aim(
     around = _pair(calibration, float(vector is not None), float(bool(tokens)))
     turns = any(leg in legs for leg in _TURN_LEGS)
     alone = own == (0.0, 0.0)
+    pinned = scaled.weight(RetrievalLeg.SLOT, legs, ranking.PINNED)
     return Aim(
         embedding=vector,
         tokens=tokens,
@@ -72,8 +73,9 @@ def take_aim(
         entity_weight=scaled.weight(RetrievalLeg.ENTITY, legs, ranking.ENTITY),
         time_weight=scaled.weight(RetrievalLeg.TIME, legs, ranking.TIME),
         slot_weight=scaled.weight(RetrievalLeg.SLOT, legs, ranking.SLOT),
-        pinned_weight=scaled.weight(RetrievalLeg.SLOT, legs, ranking.PINNED),
-        pinned_most=max(1, int(limit * settings.packing.pinned_share)) if on(RetrievalLeg.SLOT) else 0,
+        pinned_weight=pinned,
+        # Where its leg counts nothing, nothing says that what is pinned applies.
+        pinned_most=max(1, int(limit * settings.packing.pinned_share)) if pinned else 0,
         length_weight=ranking.LENGTH if turns else 0.0,
         answer_weight=ranking.ANSWERS if turns else 0.0,
         question_weight=ranking.QUESTION if turns else 0.0,

@@ -494,10 +494,10 @@ scoped AS NOT MATERIALIZED (
     FROM (
         SELECT w.doc_no, w.memory_id, w.pinned, w.evidence, w.cosine IS NOT NULL AS compared,
                CASE WHEN %(reciprocal)s::boolean  --@fused
-                    THEN (coalesce(1 / (60::float8 + f.vector_rank), 0) + coalesce(1 / (60::float8 + f.lexical_rank), 0)  --@fused
-                          + coalesce(1 / (60::float8 + f.around_rank), 0) + coalesce(1 / (60::float8 + f.session_rank), 0)  --@fused
-                          + coalesce(1 / (60::float8 + f.entity_rank), 0) + coalesce(1 / (60::float8 + f.time_rank), 0)  --@fused
-                          + coalesce(1 / (60::float8 + f.slot_rank), 0)) * 61 / %(leg_count)s::float8  --@fused
+                    THEN (coalesce(61 / (60::float8 + f.vector_rank), 0) + coalesce(61 / (60::float8 + f.lexical_rank), 0)  --@fused
+                          + coalesce(61 / (60::float8 + f.around_rank), 0) + coalesce(61 / (60::float8 + f.session_rank), 0)  --@fused
+                          + coalesce(61 / (60::float8 + f.entity_rank), 0) + coalesce(61 / (60::float8 + f.time_rank), 0)  --@fused
+                          + coalesce(61 / (60::float8 + f.slot_rank), 0)) / %(leg_count)s::float8  --@fused
                     ELSE w.sum END AS score  --@fused
                w.sum AS score  --@summed
         FROM weighed w

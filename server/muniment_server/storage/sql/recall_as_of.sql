@@ -135,8 +135,8 @@ WITH changed AS MATERIALIZED (
 ), fused AS (
     SELECT w.*, v.place AS vector_rank, l.place AS lexical_rank,
            CASE WHEN %(reciprocal)s::boolean THEN
-               (coalesce(1 / (60::float8 + v.place), 0) + coalesce(1 / (60::float8 + l.place), 0))
-               * 61 / %(leg_count)s::float8
+               (coalesce(61 / (60::float8 + v.place), 0) + coalesce(61 / (60::float8 + l.place), 0))
+               / %(leg_count)s::float8
            ELSE least(1::float8, greatest(0::float8, w.factor * w.own)) END AS score
     FROM weighed w
     LEFT JOIN vector_order v ON v.doc_no = w.doc_no
