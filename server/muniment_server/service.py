@@ -32,7 +32,7 @@ from muniment_server.api.memory_service import MemoryService
 from muniment_server.api.review_service import ReviewService
 from muniment_server.api.subject_service import SubjectService
 from muniment_server.application.backlogs import backlogs
-from muniment_server.application.erase import finish_pending
+from muniment_server.application.erasure_record import finish_pending
 from muniment_server.application.extracting import IngestPolicy
 from muniment_server.application.ingest_worker import IngestWorker
 from muniment_server.application.models import ModelKeeper

@@ -16,7 +16,7 @@ from muniment_server._gen.muniment.v1 import (
     write_pb2,
 )
 from muniment_server.application.consistency import token_order
-from muniment_server.application.erase import Receipt
+from muniment_server.application.erasure_record import Receipt
 from muniment_server.application.explaining import LegScore, ScoreBasis
 from muniment_server.application.recall_types import Degradation, NearMiss, Recalled
 from muniment_server.audit.events import EPOCH, from_micros

@@ -15,15 +15,17 @@ from muniment_server.api import answers, audit_calls, convert, writing_answers
 from muniment_server.api.correction_calls import CorrectionCalls
 from muniment_server.api.ingest_calls import IngestCalls
 from muniment_server.application.as_of import legs_as_of
-from muniment_server.application.erase import EVERY_STATE, EraseCommand, erase, get_erasure
+from muniment_server.application.erase import erase
+from muniment_server.application.erasure_record import get_erasure
 from muniment_server.application.read import get_memory, list_page
 from muniment_server.application.recall import recall
 from muniment_server.application.recall_types import DEFAULT_LIMIT, LEGS, RecallCommand
+from muniment_server.application.removal import EraseCommand
 from muniment_server.application.services import Services
 from muniment_server.application.supersede import SupersedeCommand, Superseded, supersede
 from muniment_server.application.write import WriteCommand, Written, write
 from muniment_server.domain.errors import RequestTooLarge
-from muniment_server.domain.model import ErasureTarget, Fusion, RetrievalLeg
+from muniment_server.domain.model import EVERY_STATE, ErasureTarget, Fusion, RetrievalLeg
 from muniment_server.identity.principal import current_call
 
 MAX_ANSWER_BYTES = 3_670_016

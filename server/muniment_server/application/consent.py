@@ -1,7 +1,7 @@
 """SetConsent and GetConsent: what may be remembered, changed at once for everybody who writes or recalls."""
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -18,6 +18,7 @@ from muniment_server.domain.errors import (
 )
 from muniment_server.domain.ids import new_id
 from muniment_server.domain.model import (
+    EVERY_STATE,
     ErasureState,
     ErasureTarget,
     MemoryFilter,
@@ -32,9 +33,10 @@ from muniment_server.storage.memories import lock_scopes, read_scopes
 
 from .consenting import check_unheard_of, decided, told_consent
 from .consistency import issue_token
-from .erase import EVERY_STATE, EraseCommand, Receipt, Tally, get_erasure, record, remove, to_receipt
-from .erase import finish as finish_erasure
+from .erasure_record import Receipt, get_erasure, record, to_receipt
+from .erasure_record import finish as finish_erasure
 from .idempotency import RequestMark, earlier_response, remember
+from .removal import EraseCommand, Removal
 from .repeating import Epochs, repeated
 from .scoping import bind_scope, create_scope, is_genuine_scope, reading_key, usable_scope, writing_key
 from .sealing import ScopeChange
@@ -68,14 +70,6 @@ class ConsentSet:
     consistency_token: str
 
 
-@dataclass(slots=True)
-class _Attempt:
-    """One transaction. `erased` is the erasure that it recorded."""
-
-    epochs: Epochs = field(default_factory=dict)
-    erased: ErasureRow | None = None
-
-
 async def set_consent(services: Services, context: CallContext, command: ConsentCommand) -> ConsentSet:
     """Change what may be remembered, and erase in the same transaction what is no longer covered.
 
@@ -94,24 +88,21 @@ async def set_consent(services: Services, context: CallContext, command: Consent
     mark = RequestMark.of(key, context.principal, command.request_id, METHOD, command.payload)
     now = services.clock()
     erasure_id = new_id()
-    state = _Attempt()
+    scope_id = key.scope_id(int(command.scope.kind), command.scope.label)
 
-    async def attempt(epochs: Epochs) -> bytes:
-        scope_id = key.scope_id(int(command.scope.kind), command.scope.label)
-        state.epochs, state.erased = epochs, None
+    async def attempt(epochs: Epochs) -> tuple[bytes, ErasureRow | None]:
         async with services.database.transaction(tenant_id, timeout=context.remaining()) as work:
             earlier = await earlier_response(work, mark, None)
             if earlier is not None:
-                return earlier
-            return await _decide(
-                services, context, command, key, work, mark, scope_id, state, erasure_id, now
-            )
+                return earlier, None
+            removal = Removal(services, context, key, work, erasure_id, now, epochs)
+            return await _decide(removal, command, mark, scope_id)
 
-    answer = json.loads(await repeated(attempt))
+    response, recorded = await repeated(attempt)
     services.on_recorded(tenant_id)
+    answer = json.loads(response)
     erasure = None
-    if state.erased is not None:
-        recorded = state.erased
+    if recorded is not None:
         if recorded.state is ErasureState.PENDING:
             recorded = await finish_erasure(services, tenant_id, recorded)
         erasure = to_receipt(recorded)
@@ -139,19 +130,12 @@ def _check(command: ConsentCommand) -> None:
 
 
 async def _decide(
-    services: Services,
-    context: CallContext,
-    command: ConsentCommand,
-    key: TenantKey,
-    work: UnitOfWork,
-    mark: RequestMark | None,
-    scope_id: UUID,
-    state: _Attempt,
-    erasure_id: UUID,
-    now: datetime,
-) -> bytes:
-    if command.erase:
-        await _erase(services, context, command, key, work, state, erasure_id, now)
+    removal: Removal, command: ConsentCommand, mark: RequestMark | None, scope_id: UUID
+) -> tuple[bytes, ErasureRow | None]:
+    """The answer, and what was erased with the decision."""
+    services, work, key, now = removal.services, removal.work, removal.key, removal.now
+    erased = await _erase(removal, command) if command.erase else None
+    erasure_id = erased.erasure_id if erased is not None else None
     scope_key, row = await _opened(services, work, key, command, scope_id, now)
     after = _changed(decided(row), command, now)
     change = ScopeChange(scope_key, work.tenant_id, replace(row, consent=after.to_bytes()))
@@ -160,23 +144,23 @@ async def _decide(
     response = json.dumps(
         {
             "consent": after.to_bytes().decode(),
-            "erasure_id": str(erasure_id) if state.erased else "",
+            "erasure_id": str(erasure_id) if erasure_id else "",
             "token": token,
         }
     ).encode()
     await services.trail.record(
         work,
         key,
-        context,
+        removal.context,
         AuditAction.SET_CONSENT,
         now=now,
         scope_id=scope_id,
         session=command.forget_session,
         request_id=str(mark.request_id) if mark else None,
-        details={"consent_changed": _details(after, command, erasure_id if state.erased else None)},
+        details={"consent_changed": _details(after, command, erasure_id)},
     )
     await remember(work, mark, response, scope_id=None, key=None, now=now)
-    return response
+    return response, erased
 
 
 def _changed(before: Consent, command: ConsentCommand, now: datetime) -> Consent:
@@ -210,23 +194,14 @@ def _details(after: Consent, command: ConsentCommand, erasure_id: UUID | None) -
     }
 
 
-async def _erase(
-    services: Services,
-    context: CallContext,
-    command: ConsentCommand,
-    key: TenantKey,
-    work: UnitOfWork,
-    state: _Attempt,
-    erasure_id: UUID,
-    now: datetime,
-) -> None:
+async def _erase(removal: Removal, command: ConsentCommand) -> ErasureRow | None:
+    """The erasure of what the decision does not cover, as recorded; None where that is nothing."""
     targets = _targets(command)
     if not targets:
-        return
-    tally = Tally()
+        return None
     for target in targets:
-        await remove(services, context, target, key, work, tally, state.epochs, erasure_id, now)
-    state.erased = await record(services, context, targets[0], key, work, None, tally, erasure_id, now)
+        await removal.remove(target)
+    return await record(removal, targets[0], None)
 
 
 def _targets(command: ConsentCommand) -> list[EraseCommand]:

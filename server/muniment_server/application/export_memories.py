@@ -9,12 +9,11 @@ from muniment_server.crypto.errors import CiphertextInvalid
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.errors import PermissionDenied
-from muniment_server.domain.model import Memory, MemoryState, Revision, Scope
+from muniment_server.domain.model import EVERY_STATE, Memory, MemoryState, Revision, Scope
 from muniment_server.identity.principal import CallContext
 from muniment_server.storage.memories import read_scopes
 from muniment_server.storage.transfer import export_page
 
-from .erase import EVERY_STATE
 from .scoping import bind_scope, reading_key
 from .sealing import is_genuine, open_content
 from .services import Services

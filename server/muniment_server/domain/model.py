@@ -39,6 +39,10 @@ class MemoryState(IntEnum):
     ERASED = 6
 
 
+EVERY_STATE = tuple(state for state in MemoryState if state is not MemoryState.ERASED)
+"""Of memories that are there: nothing but a tombstone is ERASED."""
+
+
 class SourceType(IntEnum):
     """How we know a statement."""
 
