@@ -42,6 +42,8 @@ MAX_ATTRIBUTES_DEPTH = 16
 _LARGEST_WHOLE = 2.0**53
 _ESCAPED_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 _MICROSECOND = timedelta(microseconds=1)
+_OF_THE_MACHINE = re.compile("localtime$|posixrules$|Factory$|posix/|right/")
+"""What stands beside the zones on many machines: its own clock, and copies that count leap seconds."""
 
 
 def invalid(path: str, rule: str, description: str) -> InvalidRequest:
@@ -81,9 +83,11 @@ def time_zone(name: str) -> tzinfo:
     if not name:
         return UTC
     try:
-        return ZoneInfo(name)
+        if not _OF_THE_MACHINE.match(name):
+            return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise invalid("time_zone", "time_zone.known", "must be a name of the time zone database") from None
+        pass
+    raise invalid("time_zone", "time_zone.known", "must be a name of the time zone database")
 
 
 def request_id(text: str) -> UUID | None:
