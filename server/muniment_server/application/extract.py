@@ -33,7 +33,8 @@ from muniment_server.telemetry.instruments import metrics
 from muniment_server.telemetry.logs import describe_exception
 from muniment_server.telemetry.spans import ActiveSpan, span
 
-from .batch import Applied, Batch, apply, candidate_keys, gathered
+from .applying import Applied, apply
+from .batch import Batch, candidate_keys, gathered
 from .extract_claim import (
     MOST_INGESTS,
     Abandoned,

@@ -28,7 +28,8 @@ from muniment_server.storage.transfer import Known, known_statements
 from muniment_server.telemetry import names
 from muniment_server.telemetry.spans import memory_span
 
-from .batch import Batch, apply, candidate_keys, gathered, narrowed
+from .applying import apply
+from .batch import Batch, candidate_keys, gathered, narrowed
 from .consenting import check_unheard_of
 from .consistency import issue_token
 from .idempotency import RequestMark, earlier_response, remember

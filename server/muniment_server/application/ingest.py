@@ -25,7 +25,8 @@ from muniment_server.storage.memories import OpenedWrite, open_write
 from muniment_server.telemetry import names
 from muniment_server.telemetry.spans import memory_span
 
-from .batch import Applied, Batch, apply, candidate_keys, gathered
+from .applying import Applied, apply
+from .batch import Batch, candidate_keys, gathered
 from .consenting import check_unheard_of
 from .consistency import issue_token
 from .idempotency import RequestMark, remember, stored_response

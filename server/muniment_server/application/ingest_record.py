@@ -34,7 +34,7 @@ from muniment_server.storage.ingest import (
 )
 
 from .admission import GATE as CONSENT
-from .batch import Applied
+from .applying import Applied
 from .idempotency import RequestMark
 from .ingest_body import IngestBody, PendingTurn, Writer, open_body, turn_digest
 from .services import Services

@@ -26,6 +26,8 @@ from muniment_server.telemetry.instruments import metrics
 from muniment_server.telemetry.spans import memory_span
 
 from .admission import admitted
+from .applying import store_plan
+from .batch import item_vectors
 from .conflicts import Near
 from .consistency import issue_token
 from .gating import screen
@@ -37,7 +39,7 @@ from .sealing import ScopeChange
 from .services import Services
 from .vectors import ItemVector
 from .views import to_memory
-from .write import dropped_details, item_vectors, store_plan, written_details
+from .write_told import dropped_details, written_details
 
 METHOD = "Supersede"
 _ITEM = "item"

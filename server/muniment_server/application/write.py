@@ -15,12 +15,8 @@ from muniment_server.storage.memories import OpenedWrite, open_write
 from muniment_server.telemetry import names
 from muniment_server.telemetry.spans import memory_span
 
-from .batch import Batch, apply, candidate_keys, gathered
-from .batch import dropped_details as dropped_details
-from .batch import item_vectors as item_vectors
-from .batch import store_plan as store_plan
-from .batch import told_findings as told_findings
-from .batch import written_details as written_details
+from .applying import apply
+from .batch import Batch, candidate_keys, gathered
 from .conflicts import Requests
 from .consenting import check_unheard_of
 from .consistency import issue_token
