@@ -10,8 +10,8 @@ from google.rpc import error_details_pb2
 
 from muniment_server._gen.muniment.v1 import error_reason_pb2
 from muniment_server.api.status import MAX_STATUS_BYTES, to_status
-from muniment_server.domain import error_base, errors, errors_writing
-from muniment_server.domain.errors import BY_REASON, FieldViolation, MunimentError
+from muniment_server.domain import errors
+from muniment_server.domain.errors import BY_REASON, FieldViolation, MunimentError, base
 
 PROTO = Path(__file__).parents[2] / "proto/muniment/v1/error_reason.proto"
 PREFIX = "ERROR_REASON_"
@@ -53,12 +53,12 @@ EXAMPLES: dict[str, MunimentError] = {
         errors.IntegrityViolation(ID),
         errors.Unimplemented("rerank"),
         errors.Internal(),
-        errors_writing.ContentRefused("items[1].content", "secrets", "CARD_NUMBER", 1),
-        errors_writing.IngestNotFound(ID),
-        errors_writing.WriteNotFound(ID),
-        errors_writing.TurnConflict(3),
-        errors_writing.MemoryNotRestorable(ID, "ACTIVE"),
-        errors_writing.ReviewNotPending(ID, "ACTIVE"),
+        errors.ContentRefused("items[1].content", "secrets", "CARD_NUMBER", 1),
+        errors.IngestNotFound(ID),
+        errors.WriteNotFound(ID),
+        errors.TurnConflict(3),
+        errors.MemoryNotRestorable(ID, "ACTIVE"),
+        errors.ReviewNotPending(ID, "ACTIVE"),
     )
 }
 
@@ -155,4 +155,4 @@ def test_metadata_keys_are_fixed() -> None:
         with pytest.raises(TypeError):
             Sample(metadata={"known": "x"}).metadata["known"] = "y"  # type: ignore[index]
     finally:
-        error_base._BY_REASON.pop("SAMPLE_FOR_A_TEST")
+        base._BY_REASON.pop("SAMPLE_FOR_A_TEST")

@@ -10,12 +10,13 @@ from muniment_server.audit.events import AuditAction
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.domain.consent import Consent
 from muniment_server.domain.errors import (
+    ContentRefused,
     FieldViolation,
     IntegrityViolation,
     InvalidRequest,
+    MemoryNotRestorable,
     PermissionDenied,
 )
-from muniment_server.domain.errors_writing import ContentRefused, MemoryNotRestorable
 from muniment_server.domain.model import Memory, MemoryState, Revision
 from muniment_server.domain.write_plan import LESS_TRUSTED
 from muniment_server.identity.principal import CallContext, Permission

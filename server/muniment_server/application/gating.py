@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from uuid import UUID
 
-from muniment_server.domain.errors_writing import ContentRefused
+from muniment_server.domain.errors import ContentRefused
 from muniment_server.domain.gates.base import Verdict
 from muniment_server.domain.gates.policy import GatePolicy, Handling, Sensitive, Suspicion
 from muniment_server.domain.gates.screening import Screened, Screening

@@ -9,8 +9,7 @@ from uuid import UUID
 from muniment_server.audit.events import AuditAction, to_micros
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
-from muniment_server.domain.errors import SourceNotAllowed
-from muniment_server.domain.errors_writing import ContentRefused
+from muniment_server.domain.errors import ContentRefused, SourceNotAllowed
 from muniment_server.domain.model import (
     MemoryKind,
     MemoryState,

@@ -11,13 +11,14 @@ from muniment_server.audit.events import AuditAction
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.domain.content import Content
 from muniment_server.domain.errors import (
+    ContentRefused,
     FieldViolation,
     InvalidRequest,
     PermissionDenied,
+    ReviewNotPending,
     RevisionConflict,
     SourceNotAllowed,
 )
-from muniment_server.domain.errors_writing import ContentRefused, ReviewNotPending
 from muniment_server.domain.gates.base import Verdict
 from muniment_server.domain.gates.screening import Screened
 from muniment_server.domain.model import (

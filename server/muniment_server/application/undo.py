@@ -16,8 +16,7 @@ from muniment_server.audit.stored import EventForged, open_event
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.consent import Consent
-from muniment_server.domain.errors import IntegrityViolation, PermissionDenied, SlotConflict
-from muniment_server.domain.errors_writing import WriteNotFound
+from muniment_server.domain.errors import IntegrityViolation, PermissionDenied, SlotConflict, WriteNotFound
 from muniment_server.domain.model import MemoryState, Revision, WriteOutcome
 from muniment_server.identity.principal import CallContext, Permission
 from muniment_server.storage.corrections import write_of_request
