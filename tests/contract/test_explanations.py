@@ -17,7 +17,7 @@ from muniment_server._gen.muniment.v1 import (
     recall_pb2,
     write_pb2,
 )
-from muniment_server.api.audit_convert import recalled
+from muniment_server.api.audit_details import recalled
 from support.embedders import DeterministicEmbedder
 from support.policies import set_policy
 from support.postgres import PostgresDatabase
