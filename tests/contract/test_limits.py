@@ -220,6 +220,36 @@ async def test_large_contents_come_back_in_answers_that_default_clients_can_rece
     assert stored.count("memory") == 160
 
 
+@pytest.mark.parametrize(
+    ("options", "returned"),
+    [
+        # What is not sent takes no room: a block of few tokens, contents that were not asked for.
+        ({}, 100),
+        ({"token_budget": 2_000}, 100),
+        ({"view": "MEMORY_VIEW_BASIC"}, 110),
+        ({"view": "MEMORY_VIEW_BASIC", "token_budget": 200_000}, 110),
+    ],
+    ids=str,
+)
+async def test_as_many_are_returned_as_an_answer_has_room_for(
+    caller: Caller, stored: Stored, options: dict[str, Any], returned: int
+) -> None:
+    for part in range(2):
+        await caller.write("u1", *(f"tea {part} {number} ".ljust(CONTENT, "x") for number in range(55)))
+    legs = [recall_pb2.RETRIEVAL_LEG_LEXICAL]
+    answer = await caller.recall(
+        "u1", "tea", limit=120, min_score=0.0, legs=legs, near_miss_limit=50, **options
+    )
+    assert answer.ByteSize() <= ANSWER
+    assert len(answer.memories) >= returned
+    left = {one.reason: one.count for one in answer.left_out}
+    large = recall_pb2.LEFT_OUT_REASON_RESPONSE_SIZE
+    assert len(answer.memories) + left.get(large, 0) == stored.count("memory") == 110
+    missed = {one.memory_id for one in answer.near_misses}
+    assert [one.reason for one in answer.near_misses] == [large] * left.get(large, 0)
+    assert missed | set(memory_ids(answer.memories)) == stored.live()
+
+
 def _heavy_labels(number: int, content: str = "tea") -> Any:
     """An item of the most that labels can weigh, with next to no content."""
     attributes = Struct()

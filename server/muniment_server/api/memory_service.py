@@ -77,6 +77,7 @@ class MemoryService(IngestCalls, CorrectionCalls, memory_service_pb2_grpc.Memory
         call = current_call()
         legs: Sequence[RetrievalLeg] = [RetrievalLeg(leg) for leg in request.legs]
         as_of = convert.instant(request.as_of_time, "as_of_time") if request.HasField("as_of_time") else None
+        full, explain = request.view != memory_pb2.MEMORY_VIEW_BASIC, request.explain
         command = RecallCommand(
             scope=convert.scope(request.scope),
             query=request.query,
@@ -92,6 +93,7 @@ class MemoryService(IngestCalls, CorrectionCalls, memory_service_pb2_grpc.Memory
             legs=legs or LEGS if as_of is None else legs_as_of(legs),
             consistency_token=convert.consistency_token(request.consistency, request.HasField("consistency")),
             near_miss_limit=request.near_miss_limit,
+            full=full,
             fusion=Fusion(request.fusion) if request.fusion else Fusion.SCORE,
             reference_time=convert.instant(request.reference_time, "reference_time")
             if request.HasField("reference_time")
@@ -100,7 +102,6 @@ class MemoryService(IngestCalls, CorrectionCalls, memory_service_pb2_grpc.Memory
             as_of=as_of,
             strong=request.HasField("consistency") and request.consistency.strong,
         )
-        full, explain = request.view != memory_pb2.MEMORY_VIEW_BASIC, request.explain
         return await recall(
             services,
             call,

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from math import inf
 
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.content import Content
@@ -36,6 +37,8 @@ from .views import to_memory, weight
 _log = logging.getLogger("muniment.recall")
 
 MAX_ANSWER_BYTES = 3_500_000
+_TOKEN_BYTES = 5
+"""The estimate counts a token for four letters and the space before them at most."""
 
 
 def compose(
@@ -59,14 +62,16 @@ def compose(
     """
     rows, broken = found.rows, found.broken
     ranked: list[Ranked] = []
-    size = 0
+    size = block = 0
+    most = _most_of_block(command.token_budget, services.tokenizer)
     for candidate, content in choice.chosen:
         memory = to_memory(
             tenant_key, candidate.revision, command.scope.kind, command.scope.label, *content[:3]
         )
+        size += weight(memory, full=command.full)
         # A content may stand in the packed context as well.
-        size += weight(memory) + len(content.text.encode())
-        if ranked and size > MAX_ANSWER_BYTES:
+        block += len(content.text.encode())
+        if ranked and size + min(block, most) > MAX_ANSWER_BYTES:
             break
         legs = leg_scores(candidate, query.aim)
         ranked.append(
@@ -140,6 +145,13 @@ def compose(
         basis=score_basis(query.aim, 0.0 if query.aim.reciprocal else usual),
         drawn=rows is not None and rows.drawn,
     )
+
+
+def _most_of_block(token_budget: int | None, tokenizer: Tokenizer) -> float:
+    """How many bytes a packed context has at most; of a tokenizer of somebody else nothing is known."""
+    if token_budget is None:
+        return 0
+    return _TOKEN_BYTES * token_budget if tokenizer is ESTIMATE else inf
 
 
 def _pack(

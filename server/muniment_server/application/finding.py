@@ -289,17 +289,20 @@ async def find_near_misses(
     least: float,
     min_score: float,
     choice: Choice[Candidate, Content],
+    returned: int,
     found: Found,
     now: datetime,
     reranking: Reranking,
 ) -> Sequence[NearMiss]:
     """The best candidates that are not offered, whatever their score; asked for apart, since rarely.
 
-    least: the threshold that was in force before a reranker moved scores.
+    least: the threshold that was in force before a reranker moved scores. returned: how many of the chosen
+    ones the answer has room for.
     """
     fetch = len(choice.chosen) + len(choice.capped) + command.near_miss_limit
     rows = await find_candidates(services, work, command, key, scope_id, query, 0.0, fetch, found.broken, now)
-    offered = {candidate.revision.memory_id for candidate, _ in choice.chosen}
+    chosen = [candidate.revision.memory_id for candidate, _ in choice.chosen]
+    offered, large = set(chosen[:returned]), set(chosen[returned:])
     capped = {candidate.revision.memory_id for candidate, _ in choice.capped}
     genuine = {candidate.revision.memory_id for candidate, _ in found.genuine}
     ranked = found.rows.candidates if found.rows else ()
@@ -310,6 +313,8 @@ async def find_near_misses(
         memory_id = candidate.revision.memory_id
         if memory_id in changed:
             return LeftOutReason.CHANGED
+        if memory_id in large:
+            return LeftOutReason.RESPONSE_SIZE
         if memory_id in capped:
             return LeftOutReason.SOURCE_SHARE
         if is_relevant(candidate, low, query.aim) and reranking.reaches(candidate, min_score):

@@ -209,10 +209,6 @@ async def _answer(
         choice = found.choice if services.reranker is None else None
         if choice is None:
             choice = choose_offered(kept, command.limit, settings.packing.source_share, reranking)
-        if key is not None and command.near_miss_limit and not (found.rows and found.rows.withheld):
-            near_misses = await find_near_misses(
-                services, work, command, key, scope_id, query, least, min_score, choice, found, now, reranking
-            )
         recalled = compose(
             services,
             command,
@@ -227,6 +223,23 @@ async def _answer(
             usual,
             dropped=0 if services.reranker is None else count_dropped(found, kept, min_score),
         )
+        if key is not None and command.near_miss_limit and not (found.rows and found.rows.withheld):
+            returned = len(recalled.ranked)
+            near_misses = await find_near_misses(
+                services,
+                work,
+                command,
+                key,
+                scope_id,
+                query,
+                least,
+                min_score,
+                choice,
+                returned,
+                found,
+                now,
+                reranking,
+            )
         recalled = replace(recalled, near_misses=near_misses)
         broken = found.broken
         if broken:

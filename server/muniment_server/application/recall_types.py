@@ -85,6 +85,8 @@ class RecallCommand:
     consistency_token: str | None = None
     strong: bool = False
     near_miss_limit: int = 0
+    full: bool = True
+    """Whether the answer carries contents."""
     fusion: Fusion = Fusion.SCORE
     reference_time: datetime | None = None
     """What relative times of the query refer to; None: now."""

@@ -70,9 +70,11 @@ def tombstone(memory_id: UUID, erase_time: datetime) -> Memory:
     return Memory(memory_id, MemoryState.ERASED, erase_time=erase_time)
 
 
-def weight(memory: Memory) -> int:
-    """What a memory takes of an answer at most, in bytes."""
-    texts = [memory.content, memory.slot, memory.speaker, *memory.tags, *memory.properties]
+def weight(memory: Memory, *, full: bool = True) -> int:
+    """What a memory takes of an answer at most, in bytes. full: with what is encrypted."""
+    texts = [memory.slot, *memory.tags, *memory.properties]
+    if full:
+        texts += [memory.content, memory.speaker]
     texts += [value for value in memory.properties.values() if isinstance(value, str)]
     if memory.scope is not None:
         texts += [memory.scope.label, memory.scope.agent, memory.scope.session]
@@ -80,5 +82,5 @@ def weight(memory: Memory) -> int:
         provenance = memory.provenance
         texts += [provenance.source_ref, provenance.session, provenance.author, provenance.author_agent]
     weighed = sum([len(text.encode()) for text in texts if text])
-    attributes = _STRUCT_BYTES * len(memory.attributes.encode()) if memory.attributes else 0
+    attributes = _STRUCT_BYTES * len(memory.attributes.encode()) if full and memory.attributes else 0
     return _FRAME + _LABEL_FRAME * (len(memory.tags) + len(memory.properties)) + weighed + attributes
