@@ -188,6 +188,29 @@ async def test_a_cancelled_call_ends_its_statement_and_keeps_the_connection(
         assert await work.fetch("process") == [before]
 
 
+async def test_who_is_cancelled_at_the_moment_of_a_connection_is_cancelled(pool: Database) -> None:
+    for moments in range(25):
+        entered = asyncio.Event()
+
+        async def hold(entered: asyncio.Event = entered) -> None:
+            async with pool.transaction(None):
+                entered.set()
+                await asyncio.Event().wait()
+
+        async with pool.transaction(None):
+            task = asyncio.create_task(hold())
+            while not pool.pool_stats().pending:  # noqa: ASYNC110 - there is no event
+                await asyncio.sleep(0)
+        for _ in range(moments):
+            await asyncio.sleep(0)
+        task.cancel()
+        done, _ = await asyncio.wait([task], timeout=5)
+        assert done, f"what was cancelled {moments} moments after a connection was free goes on"
+        assert task.cancelled()
+        assert pool.pool_stats().used == 0
+    assert await names(pool) == []
+
+
 async def test_a_frozen_database_keeps_no_connection_from_who_comes_next(pool: Database) -> None:
     frozen: list[int] = []
 

@@ -13,7 +13,9 @@ from uuid import UUID
 
 from psycopg import AsyncConnection, AsyncCursor, Error
 from psycopg.rows import TupleRow
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from psycopg_pool import PoolTimeout
+
+from muniment_server.connection_pool import ConnectionPool
 
 from .errors import KeyStoreError, KeyStoreUnavailable, MasterKeyRetired
 from .key_rows import BUSY_SECONDS, SCHEMA_VERSION, PublicKey, Rewrapped, Slot, SlotKind
@@ -41,18 +43,18 @@ class PostgresKeyRows:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._pool: AsyncConnectionPool[AsyncConnection[TupleRow]] | None = None
+        self._pool: ConnectionPool[AsyncConnection[TupleRow]] | None = None
 
     async def open(self) -> None:
         """Connect, and create schema and tables when they are not there."""
-        pool: AsyncConnectionPool[AsyncConnection[TupleRow]] = AsyncConnectionPool(
+        pool: ConnectionPool[AsyncConnection[TupleRow]] = ConnectionPool(
             self._url,
             min_size=1,
             max_size=_MAX_CONNECTIONS,
             open=False,
             timeout=BUSY_SECONDS,
             name="muniment-key-store",
-            check=AsyncConnectionPool.check_connection,
+            check=ConnectionPool.check_connection,
             # Nothing is prepared, so that a pooler in front of the server does no harm.
             kwargs={"autocommit": True, "prepare_threshold": None, "connect_timeout": int(BUSY_SECONDS)},
         )

@@ -22,8 +22,9 @@ from psycopg.adapt import Loader, Transformer
 from psycopg.pq import Format
 from psycopg.rows import dict_row
 from psycopg.types.json import set_json_loads
-from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
+from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
+from muniment_server.connection_pool import ConnectionPool
 from muniment_server.domain.errors import (
     DatabaseUnavailable,
     DeadlineExceeded,
@@ -172,7 +173,7 @@ class Database:
         self._unreachable = False
         self._held = 0
         self._handed_out = 0
-        self.pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+        self.pool: ConnectionPool[Connection] = ConnectionPool(
             conninfo,
             connection_class=_reporting(self._connected),
             kwargs={
@@ -266,7 +267,7 @@ class Database:
             if not readable:
                 return connection
             try:
-                await AsyncConnectionPool.check_connection(connection)
+                await ConnectionPool.check_connection(connection)
             except psycopg.Error:
                 await self.pool.putconn(connection)
             except BaseException:
