@@ -59,8 +59,9 @@ _PLAIN = re.compile("[A-Za-z0-9 ]+")
 _FINAL_STOPS = ".!。！．…"
 _QUOTES = str.maketrans(dict.fromkeys("‘’‚‛‹›", "'") | dict.fromkeys("“”„‟«»「」『』", '"'))
 _PAUSE = re.compile("[,、;:]")
-# Between digits a mark is a part of a number: 3,5 and 3.5 and 3:5 stay three different things.
-_PAUSES = re.compile(r"(?<!\d)\s*[,、;:]\s*|\s*[,、;:]\s*(?!\d)")
+# Between digits a mark is a part of a number: 3,5 and 3, 5 and 3:5 stay three different things.
+_PAUSES = re.compile(r"(?:(?<!\d)\s*([,、;:])\s*|\s*([,、;:])\s*(?!\d))")
+_WIDE = re.compile("[\u3000\uff00-\uffef]+")
 
 
 class Tokenizer(Protocol):
@@ -275,17 +276,24 @@ def _collapse(ranked: list[PackItem]) -> tuple[list[PackItem], tuple[tuple[UUID,
 
 
 def _sameness(content: str) -> str:
-    """Key under which statements count as one: case, width, white space, the form of quotation marks,
-    commas and a final stop do not matter.
+    """Key under which statements count as one: case, width, white space, the form of quotation marks and of
+    commas, and a final stop do not matter.
 
-    Numbers, names, the order of words and negations always do, and so does a question mark.
+    Numbers, names, the order of words and negations always do, and so do a question mark and whether there is
+    a comma: "No, sugar" is not "No sugar". Nor are 10² and 102 the same, or in Maßen and in Massen.
     """
-    text = normalise_statement(normalize_unicode("NFKC", content)).casefold()
+    text = content
     if not text.isascii():
-        text = text.translate(_QUOTES)
+        text = _WIDE.sub(lambda match: normalize_unicode("NFKC", match[0]), text).translate(_QUOTES)
+    text = normalise_statement(text).lower()
     if _PAUSE.search(text):
-        text = normalise_statement(_PAUSES.sub(" ", text))
+        text = normalise_statement(_PAUSES.sub(_pause, text))
     return text.rstrip(_FINAL_STOPS)
+
+
+def _pause(match: re.Match[str]) -> str:
+    mark = match[1] or match[2]
+    return ", " if mark == "、" else f"{mark} "
 
 
 def _line(item: PackItem) -> str:

@@ -100,7 +100,14 @@ def test_the_speaker_stands_in_the_line_and_cannot_break_out_of_it() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "same"),
     [
-        ("Likes tea, coffee and milk", "likes tea coffee and milk.", True),
+        ("Likes tea, coffee and milk", "likes tea ,coffee and milk.", True),
+        ("喜欢茶、咖啡", "喜欢茶, 咖啡", True),
+        ("ﾀﾞｲｴｯﾄ ＡＢＣ！", "ダイエット abc", True),
+        ("No, sugar", "No sugar", False),
+        ("Trinkt in Maßen", "Trinkt in Massen", False),
+        ("Has 10² books", "Has 102 books", False),
+        ("Eats ½ pill", "Eats 1/2 pill", False),
+        ("Takes 3, 5", "Takes 3,5", False),
         ("She said \u201cyes\u201d", 'She said "yes"', True),
         ("喜欢茶，不喜欢咖啡。", "喜欢茶,不喜欢咖啡", True),
         ("Pays 3,500 yuan", "Pays 3.500 yuan", False),
