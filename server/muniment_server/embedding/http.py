@@ -6,6 +6,7 @@ request is tried once more when trying again may help, within the same budget of
 a row the endpoint is left alone for a moment, so that calls lose no time with it.
 """
 
+import asyncio
 import base64
 import binascii
 import hashlib
@@ -15,7 +16,6 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-import httpx
 import numpy as np
 
 from muniment_server.embedding.base import (
@@ -27,8 +27,10 @@ from muniment_server.embedding.base import (
 )
 from muniment_server.embedding.errors import EmbedderSlow, EmbedderUnavailable, TextRefused
 from muniment_server.embedding.options import CAUTIOUS, HttpOptions
+from muniment_server.outbound import AnswerTooLong, EndpointClient, Late, StatusRefused, Unreached
 
 _RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504})
+_PATH = "embeddings"
 _REFUSALS = frozenset({400, 413, 422})
 _LONGEST_WAIT = 2.0
 """Seconds of a Retry-After that are waited for."""
@@ -48,16 +50,9 @@ class HttpEmbedder:
     def __init__(self, options: HttpOptions, setting: str = "http") -> None:
         """Take the options of the endpoint. Raises OptionError for a calibration that makes no sense."""
         self._options = options
-        headers = {"accept": "application/json"}
-        if options.key:
-            headers["authorization"] = f"Bearer {options.key}"
-        self._client = httpx.Client(
-            base_url=options.url.rstrip("/"),
-            headers=headers,
-            timeout=httpx.Timeout(options.timeout),
-            follow_redirects=False,
-            trust_env=True,
-        )
+        self._client = EndpointClient(options.url, options.key, parallel=1, most_bytes=_MOST_BYTES)
+        self._loop = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        self._closed = False
         self._lock = threading.Lock()
         self._failures = 0
         self._rests_until = 0.0
@@ -103,7 +98,11 @@ class HttpEmbedder:
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                with self._loop as loop:
+                    loop.run(self._client.close())
 
     def _cut(self, text: str) -> str:
         require_readable(text)
@@ -126,23 +125,25 @@ class HttpEmbedder:
 
     def _attempt(self, texts: list[str], end: float, *, again: bool) -> Matrix:
         pause = 0.05
+        body = {"model": self._options.model, "input": texts, "encoding_format": "float"}
         try:
             left = max(0.05, end - time.monotonic())
-            body = {"model": self._options.model, "input": texts, "encoding_format": "float"}
-            with self._client.stream("POST", "/embeddings", json=body, timeout=left) as response:
-                status = response.status_code
-                if status == httpx.codes.OK:
-                    return self._vectors(_content(response, end), len(texts))
-                if status in _REFUSALS:
-                    raise TextRefused(f"the embedding endpoint refused a text with status {status}")
-                if status not in _RETRIED:
-                    raise EmbedderUnavailable(f"the embedding endpoint answered with status {status}")
-                fault = f"the embedding endpoint answered with status {status}"
-                pause = _retry_after(response)
-        except httpx.TimeoutException:
+            return self._vectors(self._loop.run(self._client.post(_PATH, body, left)), len(texts))
+        except Late:
             raise EmbedderSlow("the embedding endpoint did not answer in time") from None
-        except httpx.HTTPError as error:
-            fault = f"the embedding endpoint cannot be reached: {type(error).__name__}"
+        except AnswerTooLong:
+            raise EmbedderUnavailable("the embedding endpoint answered with too much") from None
+        except StatusRefused as refused:
+            fault = f"the embedding endpoint answered with status {refused.status}"
+            if refused.status in _REFUSALS:
+                raise TextRefused(
+                    f"the embedding endpoint refused a text with status {refused.status}"
+                ) from None
+            if refused.status not in _RETRIED:
+                raise EmbedderUnavailable(fault) from None
+            pause = _pause(refused.retry_after)
+        except Unreached as error:
+            fault = f"the embedding endpoint cannot be reached: {error}"
         if not again or time.monotonic() + pause >= end:
             raise EmbedderUnavailable(fault)
         time.sleep(pause)
@@ -167,20 +168,6 @@ class HttpEmbedder:
         return vectors
 
 
-def _content(response: httpx.Response, end: float) -> bytes:
-    """The body, within the time and a bound of bytes: an endpoint may send one byte now and then for ever."""
-    parts: list[bytes] = []
-    size = 0
-    for part in response.iter_bytes():
-        parts.append(part)
-        size += len(part)
-        if size > _MOST_BYTES:
-            raise EmbedderUnavailable("the embedding endpoint answered with too much")
-        if time.monotonic() > end:
-            raise EmbedderSlow("the embedding endpoint did not answer in time")
-    return b"".join(parts)
-
-
 def _indexed(data: Any) -> bool:
     return all("index" in one for one in data)
 
@@ -191,8 +178,9 @@ def _numbers(given: Any) -> Any:
     return given
 
 
-def _retry_after(response: httpx.Response) -> float:
+def _pause(retry_after: str | None) -> float:
+    """Seconds to wait before the repetition."""
     try:
-        return min(max(float(response.headers.get("retry-after", "0.2")), 0.05), _LONGEST_WAIT)
+        return min(max(float(retry_after or "0.2"), 0.05), _LONGEST_WAIT)
     except ValueError:
         return 0.2

@@ -4,16 +4,13 @@ Its answer is data: it is read as JSON of a given schema and believed in nothing
 nor what comes back stands in a log, a span or an error; the key never leaves the request's header.
 """
 
-import asyncio
 import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
-
-from muniment_server.outbound import AnswerTooLong, StatusRefused, client, post
+from muniment_server.outbound import AnswerTooLong, EndpointClient, Late, Unanswered
 from muniment_server.telemetry.spans import chat_span
 
 from .errors import LlmError, LlmInvalidAnswer, LlmTimeout, LlmUnavailable
@@ -40,12 +37,11 @@ class ChatModel:
     def __init__(self, endpoint: Endpoint, *, parallel: int = 4) -> None:
         self.endpoint = endpoint
         connect = min(_CONNECT_SECONDS, endpoint.timeout)
-        self._client = client(endpoint.key, parallel, httpx.Timeout(endpoint.timeout, connect=connect))
-        self._room = asyncio.Semaphore(parallel)
+        self._client = EndpointClient(endpoint.url, endpoint.key, parallel=parallel, connect=connect)
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._client.aclose()
+        await self._client.close()
 
     async def ask(
         self,
@@ -78,16 +74,13 @@ class ChatModel:
         }
         with chat_span(self.endpoint.model):
             try:
-                async with asyncio.timeout(seconds), self._room:
-                    return _answer(await post(self._client, self.endpoint.url, _PATH, body))
-            except (TimeoutError, httpx.TimeoutException):
-                error: LlmError = LlmTimeout("no answer in time")
-            except (httpx.HTTPError, httpx.InvalidURL) as fault:
-                error = LlmUnavailable(type(fault).__name__)
-            except StatusRefused as fault:
-                error = LlmUnavailable(str(fault))
+                return _answer(await self._client.post(_PATH, body, seconds))
+            except Late as fault:
+                error: LlmError = LlmTimeout(str(fault))
             except AnswerTooLong:
                 error = LlmInvalidAnswer("too long")
+            except Unanswered as fault:
+                error = LlmUnavailable(str(fault))
             except LlmError as fault:
                 error = fault
             _log.warning("the language model failed: %s: %s", type(error).__name__, error)

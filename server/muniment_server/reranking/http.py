@@ -7,7 +7,6 @@ whose text holds a kind and a status, never a key, a text or a body. There is on
 wait for a second one. After failures in a row the endpoint is left alone for a moment.
 """
 
-import asyncio
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -15,9 +14,7 @@ from dataclasses import dataclass, field
 from math import exp, isfinite
 from typing import Literal
 
-import httpx
-
-from muniment_server.outbound import AnswerTooLong, StatusRefused, client, post
+from muniment_server.outbound import EndpointClient, Late, Unanswered
 
 from .base import RerankFailed, RerankLate, shares
 
@@ -50,7 +47,7 @@ class HttpReranker:
     def __init__(self, endpoint: Endpoint, clock: Callable[[], float] = time.monotonic) -> None:
         self._endpoint = endpoint
         self._clock = clock
-        self._client = client(endpoint.key, _PARALLEL)
+        self._client = EndpointClient(endpoint.url, endpoint.key, parallel=_PARALLEL)
         self._failures = 0
         self._rests_until = 0.0
 
@@ -61,7 +58,7 @@ class HttpReranker:
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._client.aclose()
+        await self._client.close()
 
     async def rerank(self, query: str, documents: Sequence[str], patience: float) -> list[float]:
         """See Reranker."""
@@ -74,14 +71,11 @@ class HttpReranker:
             "top_n": len(documents),
         }
         try:
-            async with asyncio.timeout(patience):
-                raw = await post(self._client, self._endpoint.url, _PATH, body)
+            raw = await self._client.post(_PATH, body, patience)
             scores = _scores(raw, len(documents), self._endpoint.scale)
-        except (TimeoutError, httpx.TimeoutException):
-            error: RerankFailed = RerankLate("no answer in time")
-        except (httpx.HTTPError, httpx.InvalidURL) as fault:
-            error = RerankFailed(type(fault).__name__)
-        except (StatusRefused, AnswerTooLong) as fault:
+        except Late as fault:
+            error: RerankFailed = RerankLate(str(fault))
+        except Unanswered as fault:
             error = RerankFailed(str(fault))
         except RerankFailed as fault:
             error = fault
