@@ -8,6 +8,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from opentelemetry.sdk.trace import ReadableSpan
 
 from muniment_server.storage.database import (
     Database,
@@ -17,7 +18,9 @@ from muniment_server.storage.database import (
     translate_exception,
 )
 from muniment_server.storage.queries import compile_statement
+from muniment_server.telemetry.spans import span
 from support.postgres import PostgresDatabase
+from support.telemetry import Recorded, recording
 
 STATEMENTS = {
     "one": "SELECT 1 AS one",
@@ -78,6 +81,52 @@ async def test_answers_come_in_their_order_whoever_is_asked_first(pool: Database
     assert second == [{"number": 2, "text": "b", "many": [1]}]
     assert third == [{"one": 1}]
     assert await names(pool) == ["thing 1", "thing 2"]
+
+
+async def test_statements_that_are_sent_together_share_their_time(pool: Database) -> None:
+    slow, quick = ("wait", {"seconds": 0.2}), ("one", {})
+    for requests in ((slow, quick), (quick, slow)):
+        with recording() as recorded:
+            with span("muniment.test"):
+                async with pool.transaction(None) as work:
+                    await work.fetch_together(*requests)
+                    await work.fetch_together(quick)
+            above = recorded.span("muniment.test")
+            waited, asked, alone = (one for one in recorded.spans() if one is not above)
+            seconds = {point.attributes["db.operation.name"]: point.sum for point in _durations(recorded)}
+        assert [waited.name, asked.name, alone.name] == [*(name for name, _ in requests), "one"]
+        for one in (waited, asked, alone):
+            assert one.parent is not None
+            assert above.context is not None
+            assert one.parent.span_id == above.context.span_id
+        for one in (waited, asked):
+            assert (one.attributes or {})["db.operation.batch.size"] == 2
+            assert _seconds(one) >= 0.2
+        assert "db.operation.batch.size" not in (alone.attributes or {})
+        assert _seconds(alone) < 0.2
+        assert seconds["SELECT"] >= 0.4
+
+
+async def test_a_failure_stands_in_the_span_of_what_failed_and_of_what_did_not_come_to_run(
+    pool: Database,
+) -> None:
+    with recording() as recorded:
+        with span("muniment.test"), pytest.raises(psycopg.errors.DivisionByZero):
+            async with pool.transaction(None) as work:
+                await work.fetch_together(("one", {}), ("broken", {"by": 0}), ("all", {}))
+        failed = {one.name: (one.attributes or {}).get("error.type") for one in recorded.spans()}
+    assert failed == {"one": None, "broken": "22012", "all": "22012", "muniment.test": None}
+    assert recorded.running() == 0
+
+
+def _seconds(one: ReadableSpan) -> float:
+    assert one.start_time is not None
+    assert one.end_time is not None
+    return (one.end_time - one.start_time) / 1e9
+
+
+def _durations(recorded: Recorded) -> list[Any]:
+    return recorded.metrics()["db.client.operation.duration"]
 
 
 async def test_large_answers_and_large_values_pass_each_other(pool: Database) -> None:

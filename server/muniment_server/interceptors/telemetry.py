@@ -17,8 +17,8 @@ from opentelemetry.util.types import AttributeValue
 
 from muniment_server.interceptors.call import Call, ServicerContext
 from muniment_server.telemetry import names
+from muniment_server.telemetry.active import SERVER_ERROR_CODES
 from muniment_server.telemetry.instruments import instruments
-from muniment_server.telemetry.spans import SERVER_ERROR_CODES
 
 _PROPAGATOR: Final = TraceContextTextMapPropagator()
 _NO_PARENT: Final = Context()

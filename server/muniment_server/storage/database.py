@@ -35,7 +35,7 @@ from muniment_server.domain.errors import (
 )
 from muniment_server.telemetry.instruments import metrics
 from muniment_server.telemetry.metrics import PoolStats
-from muniment_server.telemetry.spans import sql_span
+from muniment_server.telemetry.spans import sql_span, sql_spans
 
 from .exchange import Answer, Exchange, Kept
 from .queries import Statement, load_statements
@@ -104,29 +104,18 @@ class UnitOfWork:
     async def fetch(self, name: str, /, **values: Any) -> list[Row]:
         """Run a named statement and return its rows; this is a round trip."""
         statement = self._statements[name]
-        with sql_span(
-            statement.name,
-            operation=statement.operation,
-            collection=statement.collection,
-            text=statement.text,
-        ):
+        with sql_span(statement):
             return await self._exchange.rows(self._send(statement, values))
 
     async def fetch_together(self, *requests: tuple[str, Mapping[str, Any]]) -> list[list[Row]]:
         """Run several named statements, in their order, in one round trip; the rows of each."""
-        answers = [self._send(self._statements[name], values) for name, values in requests]
-        results = []
-        # With the answer of the last one come all others: each is waited for by itself no more.
-        for (name, _), answer in reversed(list(zip(requests, answers, strict=True))):
-            statement = self._statements[name]
-            with sql_span(
-                statement.name,
-                operation=statement.operation,
-                collection=statement.collection,
-                text=statement.text,
-            ):
-                results.append(await self._exchange.rows(answer))
-        return results[::-1]
+        statements = [self._statements[name] for name, _ in requests]
+        answers: list[Answer] = []
+        with sql_spans(statements, lambda place: _came(answers, place)):
+            for statement, (_, values) in zip(statements, requests, strict=True):
+                answers.append(self._send(statement, values))
+            # With the answer of the last one come all others: each is waited for by itself no more.
+            return [await self._exchange.rows(answer) for answer in reversed(answers)][::-1]
 
     async def fetch_one(self, name: str, /, **values: Any) -> Row | None:
         """The first row, or None."""
@@ -154,6 +143,10 @@ class UnitOfWork:
         if self._tenant_id is not None:
             values = {"tenant_id": self._tenant_id, **values}
         return self._exchange.send(statement, values)
+
+
+def _came(answers: Sequence[Answer], place: int) -> bool:
+    return place < len(answers) and answers[place].result is not None
 
 
 class Database:

@@ -78,6 +78,7 @@ DB_SYSTEM_NAME: Final = "db.system.name"
 DB_NAMESPACE: Final = "db.namespace"
 DB_COLLECTION_NAME: Final = "db.collection.name"
 DB_OPERATION_NAME: Final = "db.operation.name"
+DB_OPERATION_BATCH_SIZE: Final = "db.operation.batch.size"
 DB_QUERY_SUMMARY: Final = "db.query.summary"
 DB_QUERY_TEXT: Final = "db.query.text"
 DB_RESPONSE_STATUS_CODE: Final = "db.response.status_code"
@@ -210,6 +211,7 @@ ATTRIBUTE_TYPES: Final[Mapping[str, str]] = MappingProxyType(
         DB_NAMESPACE: "string",
         DB_COLLECTION_NAME: "string",
         DB_OPERATION_NAME: "string",
+        DB_OPERATION_BATCH_SIZE: "int",
         DB_QUERY_SUMMARY: "string",
         DB_QUERY_TEXT: "string",
         DB_RESPONSE_STATUS_CODE: "string",

@@ -10,6 +10,7 @@ OTEL_NAMESPACES = ("gen_ai.", "rpc.", "db.", "server.", "network.", "error.")
 SPAN_ATTRIBUTES = """
 db.collection.name string
 db.namespace string
+db.operation.batch.size int
 db.operation.name string
 db.query.summary string
 db.query.text string

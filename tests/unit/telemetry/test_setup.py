@@ -17,6 +17,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcess
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from rich.console import Console
 
+from muniment_server.storage.queries import compile_statement
 from muniment_server.telemetry import names, setup, spans
 from muniment_server.telemetry.console import SpanTreeExporter
 from muniment_server.telemetry.instruments import metrics, use
@@ -205,7 +206,7 @@ def test_console_prints_one_tree_per_call() -> None:
     exporter = SpanTreeExporter(Console(file=out, width=200, no_color=True))
     telemetry = setup.configure(environ={}, span_processors=[SimpleSpanProcessor(exporter)])
     with spans.memory_span(names.OP_SEARCH_MEMORY, store_id="store-1") as root:
-        with spans.leg_span("vector", top_k=5), spans.sql_span("recall_legs", operation="SELECT"):
+        with spans.leg_span("vector", top_k=5), spans.sql_span(compile_statement("recall_legs", "SELECT 1")):
             pass
         with spans.pack_span("approximate", inputs=3):
             pass

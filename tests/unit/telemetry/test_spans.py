@@ -10,12 +10,14 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanKind, StatusCode
 
 from muniment_server.domain.errors import DatabaseUnavailable, MemoryNotFound
+from muniment_server.storage.queries import compile_statement
 from muniment_server.telemetry import names, setup, spans
 from muniment_server.telemetry.instruments import metrics, use
 from muniment_server.telemetry.metrics import PoolStats
 from support.telemetry import Recorded, recording
 
 MARKER = "PII-8841 jo@example.test"
+QUERY = compile_statement("q", "SELECT 1")
 TYPES: dict[str, Any] = {"string": str, "int": int, "double": float, "boolean": bool}
 
 
@@ -39,9 +41,7 @@ def test_a_recall_has_the_documented_tree() -> None:
             ) as embed:
                 embed.set(names.GEN_AI_USAGE_INPUT_TOKENS, 7)
             with spans.leg_span("vector", top_k=50) as leg, spans.stage_timing("find"):
-                with spans.sql_span(
-                    "recall_vector", operation="SELECT", collection="memory_vector", text="SELECT $1"
-                ):
+                with spans.sql_span(compile_statement("recall_vector", "SELECT v FROM memory_vector")):
                     pass
                 leg.update({names.LEG_RESULTS: 3, names.LEG_SCORE_MAX: 0.9, names.LEG_SCORE_MIN: None})
             with spans.leg_span("lexical", top_k=50):
@@ -105,7 +105,7 @@ def test_a_recall_has_the_documented_tree() -> None:
 def test_failures_leave_a_type_and_never_a_text(error: BaseException, kind: str, fault: bool) -> None:
     with recording() as recorded:
         with spans.span("muniment.test"), pytest.raises(type(error)):  # noqa: SIM117
-            with spans.sql_span("q", operation="SELECT"):
+            with spans.sql_span(QUERY):
                 raise error
         span = next(one for one in recorded.spans() if one.name == "q")
         attributes = dict(span.attributes or {})
@@ -154,7 +154,7 @@ def test_metrics_without_traces_are_still_recorded() -> None:
     try:
         with (
             spans.stage_timing("find"),
-            spans.sql_span("q", operation="SELECT"),
+            spans.sql_span(QUERY),
             spans.embeddings_span("p", "m"),
         ):
             pass
@@ -210,7 +210,7 @@ def test_spans_cost_little_when_nobody_listens() -> None:
 
 def test_a_statement_outside_of_a_call_makes_no_trace() -> None:
     with recording() as recorded:
-        with spans.sql_span("ping", operation="SELECT"):
+        with spans.sql_span(QUERY):
             pass
         assert recorded.spans() == ()
         assert recorded.metrics()["db.client.operation.duration"]
