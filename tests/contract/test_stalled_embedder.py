@@ -101,3 +101,20 @@ async def test_it_is_left_alone_for_a_while_and_then_tried_once(
     for query in ("black four", "black five"):
         assert degraded(await recall(caller, query, PATIENT)) == []
     assert not {"green again", "green once more", "black three"} & set(endpoint.texts)
+
+
+async def test_a_hasty_tenant_takes_it_from_nobody_else(
+    shared: RunningService, caller: Caller, endpoint: EmbeddingEndpoint, clock: Clock
+) -> None:
+    other = shared.caller("beside-the-hasty")
+    for one in (caller, other):
+        await one.write("u1", "Likes green tea")
+    endpoint.stalls()
+    for number in range(3):
+        assert degraded(await recall(caller, f"hasty {number}", HASTY)) == [LATE]
+    endpoint.goes_on()
+    assert degraded(await recall(caller, "hasty again", PATIENT)) == [AWAY]
+    assert degraded(await recall(other, "patient", PATIENT)) == []
+    assert degraded(await recall(caller, "hasty still", PATIENT)) == [AWAY]
+    clock.now += 5.0
+    assert degraded(await recall(caller, "hasty no more", PATIENT)) == []

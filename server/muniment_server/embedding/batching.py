@@ -143,10 +143,10 @@ class EmbeddingService:
         """
         keys, found, missing = self._look_up([text], Purpose.QUERY)
         if missing:
-            if not self.breaker.admits():
+            if not self.breaker.admits(tenant):
                 raise EmbedderUnavailable("the embedder did not answer the last queries in time")
             try:
-                with self.breaker.watching(patience):
+                with self.breaker.watching(patience, tenant):
                     async with asyncio.timeout(patience):
                         found = await self._made(missing, Purpose.QUERY, tenant)
             except TimeoutError:

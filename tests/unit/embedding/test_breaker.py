@@ -100,3 +100,38 @@ def test_answers_that_were_under_way_end_the_rest(clock: Clock) -> None:
     breaker = broken(clock)
     breaker.answered()
     assert breaker.admits()
+
+
+def test_late_queries_of_one_tenant_rest_the_embedder_for_it_alone(clock: Clock) -> None:
+    breaker = Breaker(clock)
+    for _ in range(20):
+        breaker.late(FAIR, "hasty")
+    assert not breaker.admits("hasty")
+    assert breaker.admits("other")
+    breaker.answered("other")
+    assert not breaker.admits("hasty"), "an answer to another says nothing of its own queries"
+    clock.now += REST
+    assert [breaker.admits("hasty") for _ in range(2)] == [True, False]
+
+
+def test_late_queries_of_two_tenants_rest_it_for_all(clock: Clock) -> None:
+    breaker = Breaker(clock)
+    for tenant in ("one", "two", "one"):
+        assert breaker.admits(tenant)
+        breaker.late(FAIR, tenant)
+    assert not any(breaker.admits(tenant) for tenant in ("one", "two", "three"))
+    clock.now += REST
+    assert [breaker.admits(tenant) for tenant in ("three", "one", "two")] == [True, False, False]
+    breaker.answered("three")
+    assert all(breaker.admits(tenant) for tenant in ("one", "two", "three"))
+
+
+def test_late_queries_of_many_tenants_are_not_remembered_without_end(clock: Clock) -> None:
+    breaker = Breaker(clock)
+    for tenant in range(5000):
+        breaker.late(FAIR, tenant)
+        breaker.answered("well")
+    for _ in range(2):
+        breaker.late(FAIR, 4999)
+    assert not breaker.admits(4999)
+    assert len(breaker._rows) <= 1024
