@@ -20,7 +20,6 @@ from muniment_server.retrieval.versions import index_terms_of
 from muniment_server.storage.database import Database
 from muniment_server.storage.memories import analysed_otherwise, read_scopes
 from muniment_server.storage.reindexing import (
-    oldest_analysis,
     reopen_analyzer,
     settle_analyzer,
     transactions,
@@ -70,20 +69,24 @@ class Reanalysis:
         _log.info("every memory is analysed by version %d", ANALYZER_VERSION)
         return False
 
-    async def look(self, tenants: Sequence[UUID]) -> None:
-        """Find what a process of an older version wrote after all had been brought to this one.
+    def begin_look(self) -> bool:
+        """Whether it is time to look for what a process of an older version wrote after all had been brought
+        to this one. Whoever hears so looks now, and tells `looked`."""
+        now = asyncio.get_running_loop().time()
+        if self.maintenance is None or self.services.models.oldest_analyzer < ANALYZER_VERSION:
+            return False
+        if now - self._looked < self._rest:
+            return False
+        self._looked = now
+        return True
+
+    async def looked(self, oldest: int | None) -> None:
+        """Hear of the oldest version before this one that was found; None: there was none.
 
         From then on queries are read by both versions again, until `step` is through. What cannot be
         brought to this version, since its seal does not hold, is come back to less and less often.
         """
-        now = asyncio.get_running_loop().time()
-        if self.maintenance is None or self.services.models.oldest_analyzer < ANALYZER_VERSION:
-            return
-        if now - self._looked < self._rest:
-            return
-        self._looked = now
-        oldest = await oldest_analysis(self.services.database, tenants)
-        if oldest is None:
+        if self.maintenance is None or oldest is None:
             self._rest = _REST
             return
         self._rest = min(self._rest * 2, _MOST_REST)

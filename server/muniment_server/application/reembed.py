@@ -32,6 +32,7 @@ from muniment_server.storage.reindexing import (
     open_changes,
     switch,
     transactions,
+    undone,
 )
 from muniment_server.storage.verification import scopes as scope_page
 
@@ -154,8 +155,7 @@ class Reembedder:
         loop = asyncio.get_running_loop()
         if loop.time() - self._swept >= _SWEEP_SECONDS:
             self._swept = loop.time()
-            busy |= await self._look_for_scopes()
-            await self.reanalysis.look(await self._tenants())
+            busy |= await self._sweep()
         changes = await open_changes(self.maintenance)
         self._patience = _CHANGE_SECONDS if changes else _SWEEP_SECONDS
         for change in changes:
@@ -219,17 +219,24 @@ class Reembedder:
         now = asyncio.get_running_loop().time()
         return min([self._patience, *(max(_SOON, known.rests - now) for known in self._known.values())])
 
-    async def _look_for_scopes(self) -> bool:
-        """Find the scopes in which something waits, whoever left it; tells whether there are new ones."""
+    async def _sweep(self) -> bool:
+        """Find what is left to do, whoever left it: scopes in which something waits, and memories that came
+        late with an older analysis. Tells whether there are new scopes."""
         now, before = asyncio.get_running_loop().time(), len(self._known)
+        late = self.reanalysis.begin_look()
+        versions: list[int] = []
         for tenant_id in await self._tenants():
             async with self.services.database.transaction(tenant_id, timeout=10.0) as work:
-                found = await waiting_scopes(work, self.services.models.current.model_no, _SCOPES)
-            for scope_id in found:
+                found = await undone(work, self.services.models.current.model_no, _SCOPES, late=late)
+            for scope_id in found.scopes:
                 self._known.setdefault((tenant_id, scope_id), _Known(noted=now))
-            if len(found) == _SCOPES:
+            if len(found.scopes) == _SCOPES:
                 # There may be more of them: look again soon.
                 self._swept = now - _SWEEP_SECONDS + _LOOK_SECONDS
+            if found.oldest is not None:
+                versions.append(found.oldest)
+        if late:
+            await self.reanalysis.looked(min(versions, default=None))
         return len(self._known) > before
 
     async def _fill_upcoming(self) -> None:

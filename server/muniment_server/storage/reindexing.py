@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import IntEnum
+from typing import Any
 from uuid import UUID
 
 from .database import Database, UnitOfWork
@@ -120,15 +121,27 @@ async def settle_analyzer(database: Database, analyzer: int) -> None:
         await work.send("hint_send", payload=Hint(HintKind.MODELS_CHANGED).payload())
 
 
-async def oldest_analysis(database: Database, tenants: Sequence[UUID]) -> int | None:
-    """The oldest version of the analysis before the present one that memories have; None if none has."""
-    found = None
-    for tenant_id in tenants:
-        async with database.transaction(tenant_id, timeout=10.0) as work:
-            row = await work.fetch_one("reindex_late")
-        if row is not None and row["oldest"] is not None:
-            found = row["oldest"] if found is None else min(found, row["oldest"])
-    return found
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What is left to do in a tenant. scopes: those in which memories wait for their vector.
+
+    oldest: the oldest version of the analysis before the present one that memories have; None if none has.
+    """
+
+    scopes: list[UUID]
+    oldest: int | None
+
+
+async def undone(work: UnitOfWork, model_no: int, limit: int, *, late: bool) -> Undone:
+    """What is left to do in the tenant, in at most `limit` scopes. late: whether `oldest` is asked for."""
+    requests: list[tuple[str, dict[str, Any]]] = [
+        ("embedding_waiting_scopes", {"model_no": model_no, "limit": limit})
+    ]
+    if late:
+        requests.append(("reindex_late", {}))
+    waiting, *versions = await work.fetch_together(*requests)
+    oldest = next((row["oldest"] for rows in versions for row in rows), None)
+    return Undone([row["scope_id"] for row in waiting], oldest)
 
 
 async def reopen_analyzer(database: Database, analyzer: int) -> None:
