@@ -265,6 +265,30 @@ async def test_a_recall_that_cannot_be_meant_is_refused(
     assert stored.count("audit_event") == 0
 
 
+@pytest.mark.parametrize("limit", [1, 3, 50])
+@pytest.mark.parametrize("query", ["Fact", "quantum"])
+async def test_behind_a_tampered_pin_the_next_one_applies(
+    shared: RunningService, caller: Caller, stored: Stored, query: str, limit: int
+) -> None:
+    rules = [item(f"Rule {number}", memory_pb2.MEMORY_KIND_RULE, tags=["pinned"]) for number in range(20)]
+    pinned = memory_ids((await caller.write("u1", *rules)).results)
+    await caller.write("u1", "Fact 1", "Fact 2")
+    legs = [recall_pb2.RETRIEVAL_LEG_LEXICAL, recall_pb2.RETRIEVAL_LEG_SLOT]
+    before = await caller.recall("u1", query, limit=limit, legs=legs)
+    offered = [one for one in memory_ids(before.memories) if one in pinned]
+    shared.database.execute(
+        "UPDATE memory SET trust = 5 WHERE memory_id = ANY(%s::uuid[]) AND tenant_id = %s",
+        (offered, stored.tenant_id),
+    )
+    answer = await caller.recall("u1", query, limit=limit, legs=legs)
+    assert set(answer.seal_broken_memory_ids) == set(offered)
+    assert not set(memory_ids(answer.memories)) & set(offered)
+    assert len([one for one in memory_ids(answer.memories) if one in pinned]) == min(
+        len(offered), 20 - len(offered)
+    )
+    assert len(answer.memories) + sum(_left_out(answer).values()) == stored.count("memory")
+
+
 async def test_tampered_memories_are_named_and_not_returned(
     shared: RunningService, caller: Caller, stored: Stored
 ) -> None:

@@ -156,6 +156,9 @@ async def find_relevant(
         query.considered = rows.total - rows.other_state - rows.expired - rows.filtered
         genuine, found_broken = sift(key, work.tenant_id, rows.candidates)
         broken += found_broken
+        # Behind one that always applies there may be another one, which has its place now.
+        if any(one.revision.memory_id in found_broken for one in rows.candidates if not one.found):
+            continue
         choice = choose_offered(genuine, command.limit, settings.packing.source_share, Reranking())
         if len(choice.chosen) == command.limit or count_found(rows.candidates) < fetch:
             return Found(rows, genuine, broken, choice=choice)
