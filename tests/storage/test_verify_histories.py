@@ -10,11 +10,20 @@ from uuid import uuid4
 import grpc
 import pytest
 
-from muniment_server._gen.muniment.v1 import filter_pb2, memory_pb2, memory_service_pb2, write_pb2
+from muniment_server._gen.muniment.v1 import (
+    filter_pb2,
+    ingest_pb2,
+    memory_pb2,
+    memory_service_pb2,
+    subject_pb2,
+    write_pb2,
+)
+from muniment_server.audit.events import AuditAction
 from muniment_server.audit.verify import verify
 from muniment_server.domain.model import SourceType
+from support.conversations import NONE, QUEUED, SYNC, USER, ingest, turn
 from support.postgres import PostgresDatabase
-from support.service import Caller, RunningService, item, reason, running_service
+from support.service import Caller, RunningService, item, reason, running_service, scope
 
 # A release is checked with a thousand.
 HISTORIES = int(os.environ.get("HISTORIES", "60"))
@@ -22,6 +31,14 @@ SUBJECTS = ("u1", "u2")
 WORDS = ("tea", "coffee", "Lyon", "harbour", "cello", "oboe", "blue", "green", "抹茶", "창고", "🤷")
 ORDINARY = {"MEMORY_SUPERSEDED", "MEMORY_ERASED", "MEMORY_NOT_ACTIVE", "SLOT_CONFLICT", "MEMORY_NOT_FOUND"}
 SLOTS = ("drink", "city", "")
+SESSIONS = ("s1", "s2")
+LEVELS = (
+    subject_pb2.CONSENT_LEVEL_ALL,
+    subject_pb2.CONSENT_LEVEL_ALL,
+    subject_pb2.CONSENT_LEVEL_NECESSARY,
+    subject_pb2.CONSENT_LEVEL_NONE,
+)
+SAID = ("I like {}.", "I live in {}.", "My email is {}@example.test.", "{}?", "We talked about {}.")
 SOURCES = (
     memory_pb2.SOURCE_TYPE_UNSPECIFIED,
     memory_pb2.SOURCE_TYPE_USER_STATED,
@@ -44,8 +61,12 @@ class Walk:
         self.live: list[str] = []
 
     async def step(self) -> None:
-        acts = [self.write, self.write, self.write, self.recall, self.supersede, self.erase]
+        acts = [self.write] * 3 + [self.recall, self.supersede, self.erase, self.ingest, self.consent]
         await self.rng.choice(acts)()
+
+    def note(self, *memory_ids: str) -> None:
+        """Remember what there is; of what consent does not cover nothing was stored."""
+        self.live += [memory_id for memory_id in memory_ids if memory_id]
 
     def item(self) -> write_pb2.WriteItem:
         rng = self.rng
@@ -81,7 +102,7 @@ class Walk:
         response = await who.write(
             self.rng.choice(SUBJECTS), *items, request_id=str(uuid4()), **self.narrowing()
         )
-        self.live += [result.memory.memory_id for result in response.results]
+        self.note(*(result.memory.memory_id for result in response.results))
 
     async def recall(self) -> None:
         answer = await self.caller.recall(
@@ -109,7 +130,55 @@ class Walk:
             # Superseded already, erased, waiting for review, or the slot is another one's.
             assert reason(error) in ORDINARY  # noqa: PT017
             return
-        self.live.append(response.memory.memory_id)
+        self.note(response.memory.memory_id)
+
+    async def ingest(self) -> None:
+        rng = self.rng
+        first, count = rng.randint(0, 6), rng.randint(1, 3)
+        turns = [
+            turn(
+                number,
+                rng.choice(SAID).format(rng.choice(WORDS)),
+                rng.choice((USER, ingest_pb2.TURN_ROLE_AGENT)),
+            )
+            for number in range(first, first + count)
+        ]
+        try:
+            answer = await ingest(
+                self.caller,
+                rng.choice(SUBJECTS),
+                turns,
+                session=rng.choice(SESSIONS),
+                agent=rng.choice((None, None, "a1")),
+                mode=rng.choice((SYNC, SYNC, QUEUED, NONE)),
+                end_session=rng.random() < 0.5,
+                request_id=str(uuid4()),
+            )
+        except grpc.aio.AioRpcError as error:
+            # The session has something else under one of the numbers.
+            assert reason(error) == "TURN_CONFLICT"  # noqa: PT017
+            return
+        self.note(
+            *(one.memory_id for one in answer.turns),
+            *(one.result.memory.memory_id for one in answer.extracted),
+        )
+
+    async def consent(self) -> None:
+        rng = self.rng
+        level = rng.choice(LEVELS)
+        necessary = [memory_pb2.MEMORY_KIND_FACT] if level == subject_pb2.CONSENT_LEVEL_NECESSARY else []
+        forgotten = {"forget_session": rng.choice(SESSIONS)} if rng.random() < 0.2 else {}
+        await self.caller.call(
+            "SetConsent",
+            subject_pb2.SetConsentRequest(
+                scope=scope(rng.choice(SUBJECTS)),
+                level=level,
+                necessary_kinds=necessary,
+                erase=rng.random() < 0.5,
+                request_id=str(uuid4()),
+                **forgotten,
+            ),
+        )
 
     async def erase(self) -> None:
         match self.rng.randint(0, 3):
@@ -130,7 +199,7 @@ class Walk:
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-async def test_ordinary_histories_are_clean(running: RunningService) -> None:
+async def test_ordinary_histories_are_clean(running: RunningService, database: PostgresDatabase) -> None:
     maintenance = running.service.maintenance
     assert maintenance is not None
     for number in range(HISTORIES):
@@ -144,6 +213,19 @@ async def test_ordinary_histories_are_clean(running: RunningService) -> None:
             await running.sealed()
         async for report in verify(maintenance, running.key_store, tenant=name, deep=True):
             assert report.findings == [], (number, report.findings)
+    done = {
+        row["action"] for row in database.rows("SELECT DISTINCT action FROM audit_event WHERE outcome = 1")
+    }
+    assert done >= {
+        AuditAction.WRITE,
+        AuditAction.SUPERSEDE,
+        AuditAction.ERASE,
+        AuditAction.RECALL,
+        AuditAction.INGEST,
+        AuditAction.SET_CONSENT,
+    }
+    left = database.row("SELECT count(*) FILTER (WHERE kind = 7) AS turns, count(*) AS n FROM memory")
+    assert 0 < left["turns"] < left["n"]
 
 
 async def test_writers_at_the_same_time_cause_no_alarm(running: RunningService) -> None:
