@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -14,26 +14,20 @@ from pgvector import HalfVector
 
 from muniment_server.application.choosing import choose, most_of_source
 from muniment_server.domain.model import (
-    EmbeddingState,
     MemoryFilter,
     MemoryKind,
     MemoryState,
     Revision,
-    ScopeKind,
-    ScopeRow,
-    SourceType,
     TimeRange,
     TrustLevel,
 )
 from muniment_server.storage.database import Database
-from muniment_server.storage.embeddings import EmbeddingRow, insert_embeddings
-from muniment_server.storage.memories import index_tokens, insert_memories, insert_scope
 from muniment_server.storage.queries import compile_statement, load_statements, split_statements
 from muniment_server.storage.recall import RECALL_SETTINGS, Aim, Draw, RecallRows, recall
 from muniment_server.storage.scales import SCALES
 from support.postgres import PostgresDatabase
+from support.scopes import NOW, Indexed, made_revision, put_scope, put_vectors
 
-NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 ALL = 10**9
 SIZE = 1_500
 DRAW = Draw(near=300, near_each=1, words=60, sessions=40)
@@ -94,88 +88,18 @@ async def store(
     corpus: Corpus,
     *,
     change: Callable[[int, Revision], Revision] = lambda _number, one: one,
-    model_no: int = 1,
     scope_id: UUID | None = None,
 ) -> Place:
-    """Put a corpus into a new scope; seals do not matter to the statement."""
+    """Put a corpus into a new scope."""
     scope_id = scope_id or uuid4()
-    scope_no = int.from_bytes(scope_id.bytes[:8], signed=True)
     rows = [
-        change(number, revision(scope_id, number, corpus.words[number - 1])) for number in numbers(corpus)
-    ]
-    live = [one for one in rows if one.state is MemoryState.ACTIVE]
-    scope = ScopeRow(
-        scope_id=scope_id,
-        scope_no=scope_no,
-        kind=ScopeKind.SUBJECT,
-        label_ct=None,
-        key_epoch=1,
-        generation=1,
-        live_count=len(live),
-        live_terms=sum(one.term_count for one in live),
-        next_doc=corpus.size + 1,
-        set_count=0,
-        set_digest=b"",
-        seal=b"",
-    )
-    async with pool.transaction(tenant_id) as work:
-        await insert_scope(work, scope, NOW)
-        await insert_memories(work, rows)
-        tokens = [
-            (one.doc_no, dict.fromkeys(corpus.words[one.doc_no - 1], 1), one.term_count) for one in live
-        ]
-        await index_tokens(work, scope_no, tokens)
-        await store_vectors(pool, work, scope_no, corpus.vectors, model_no)
-    return Place(scope_id, scope_no, [one.memory_id for one in rows])
-
-
-async def store_vectors(
-    _pool: Database, work: Any, scope_no: int, vectors: np.ndarray, model_no: int
-) -> None:
-    rows = [
-        EmbeddingRow(model_no, number, 1, EmbeddingState.READY, HalfVector(vector), b"")
-        for number, vector in enumerate(vectors, 1)
-    ]
-    await insert_embeddings(work, scope_no, rows)
-
-
-def numbers(corpus: Corpus) -> range:
-    return range(1, corpus.size + 1)
-
-
-def revision(scope_id: UUID, number: int, words: Sequence[int]) -> Revision:
-    nothing: dict[str, Any] = dict.fromkeys(
-        (
-            "confidence", "expire_time", "valid_from", "valid_to", "reinforce_time", "supersedes",
-            "superseded_by", "slot", "agent", "session", "origin_session", "turn_number", "author_agent",
-            "source_ref",
+        Indexed(
+            change(number, made_revision(scope_id, number, len(words))), dict.fromkeys(words, 1), embedding
         )
-    )  # fmt: skip
-    return Revision(
-        **nothing,
-        memory_id=uuid4(),
-        scope_id=scope_id,
-        doc_no=number,
-        revision=1,
-        content_revision=1,
-        key_epoch=1,
-        state=MemoryState.ACTIVE,
-        kind=MemoryKind.FACT,
-        trust=TrustLevel.HIGH,
-        source_type=SourceType.USER_STATED,
-        analyzer=1,
-        term_count=len(words),
-        reinforce_count=0,
-        create_time=NOW,
-        update_time=NOW,
-        author="test",
-        tags=(),
-        properties={},
-        statement_hash=b"",
-        tokens=(),
-        content_ct=b"",
-        seal=b"",
-    )
+        for number, (words, embedding) in enumerate(zip(corpus.words, corpus.vectors, strict=True), 1)
+    ]
+    scope_no = await put_scope(pool, tenant_id, scope_id, rows)
+    return Place(scope_id, scope_no, [one.revision.memory_id for one in rows])
 
 
 async def ask(
@@ -528,11 +452,8 @@ def test_two_models_are_recalled_by_their_own_vectors_while_one_takes_the_others
 
     async def fill(begin: int, end: int) -> None:
         async with stored.pool.transaction(tenant_id) as work:
-            rows = [
-                EmbeddingRow(2, number, 1, EmbeddingState.READY, HalfVector(later.vectors[number - 1]), b"")
-                for number in range(begin + 1, end + 1)
-            ]
-            await insert_embeddings(work, place.scope_no, rows)
+            vectors = {number: later.vectors[number - 1] for number in range(begin + 1, end + 1)}
+            await put_vectors(work, place.scope_no, vectors, model_no=2)
 
     whole = scores(stored.run(ask(stored.pool, tenant_id, place, earlier.question(), exact=True)))
     assert len(whole) == 15
