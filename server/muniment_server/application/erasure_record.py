@@ -8,10 +8,9 @@ from enum import IntEnum
 from typing import Any
 from uuid import UUID
 
-from muniment_server.audit.canonical import canonical_bytes
 from muniment_server.audit.events import AuditAction, to_micros
 from muniment_server.crypto.errors import KeyStoreError
-from muniment_server.crypto.signing import RECEIPT_TYPE
+from muniment_server.crypto.signing import receipt_bytes
 from muniment_server.domain.errors import ErasureNotFound, IntegrityViolation
 from muniment_server.domain.model import ErasureState, ErasureTarget
 from muniment_server.identity.principal import CallContext
@@ -107,7 +106,7 @@ async def record(removal: Removal, command: EraseCommand, mark: RequestMark | No
         target=command.target,
         scope_id=tally.scope_id,
         key_epoch=tally.destroy_through,
-        receipt=canonical_bytes(facts | {"state": int(ErasureState.PENDING)}),
+        receipt=receipt_bytes(facts | {"state": int(ErasureState.PENDING)}),
         signature=None,
         create_time=now,
         complete_time=None,
@@ -133,7 +132,6 @@ def _facts(
             kept.append({"item": int(Kept.KEYS), "count": 0, "reason": int(KeptReason.KEY_IN_USE)})
         kept.append({"item": int(Kept.BACKUPS), "count": 0, "reason": int(KeptReason.OUT_OF_REACH)})
     return {
-        "type": RECEIPT_TYPE,
         "tenant_id": str(tenant_id) if tenant_id else None,
         "erasure_id": str(erasure_id) if erasure_id else "",
         "state": 0,
@@ -170,7 +168,7 @@ async def _completed(services: Services, row: ErasureRow, destroyed: int, now: d
         "complete_time": to_micros(now),
         "signing_key_id": signing.key_id,
     }
-    receipt = canonical_bytes(facts)
+    receipt = receipt_bytes(facts)
     return replace(
         row,
         state=ErasureState.COMPLETE,

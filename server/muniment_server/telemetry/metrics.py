@@ -264,10 +264,6 @@ class Metrics:
         """Read the named pool's state at every collection; `stats` must be quick and thread-safe."""
         self._pools[name] = stats
 
-    def forget_pool(self, name: str) -> None:
-        """Stop reading a pool, before it is closed."""
-        self._pools.pop(name, None)
-
     def _observe_connections(self, _options: CallbackOptions) -> Iterable[Observation]:
         for pool, stats in list(self._pools.items()):
             found = stats()

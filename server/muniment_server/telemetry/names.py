@@ -59,7 +59,6 @@ GEN_AI_EMBEDDINGS_DIMENSION_COUNT: Final = "gen_ai.embeddings.dimension.count"
 GEN_AI_USAGE_INPUT_TOKENS: Final = "gen_ai.usage.input_tokens"
 
 PROVIDER_MUNIMENT: Final = "muniment"
-OP_CREATE_MEMORY: Final = "create_memory"
 OP_UPSERT_MEMORY: Final = "upsert_memory"
 OP_UPDATE_MEMORY: Final = "update_memory"
 OP_SEARCH_MEMORY: Final = "search_memory"

@@ -51,7 +51,7 @@ def memory_span(
     agent: str | None = None,
     session: str | None = None,
 ) -> ActiveSpan:
-    """The span of one memory operation (`search_memory`, `create_memory`, ...).
+    """The span of one memory operation (`search_memory`, `upsert_memory`, ...).
 
     store_id: the tenant's id, which is what a memory store is here. agent, session: only what the
     request itself carried.
