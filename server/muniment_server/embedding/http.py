@@ -153,7 +153,7 @@ class HttpEmbedder:
         """The vectors of an answer, in the order of the texts, brought to length 1."""
         try:
             data = json.loads(content)["data"]
-            ordered = sorted(data, key=lambda one: int(one["index"])) if _indexed(data) else data
+            ordered = sorted(data, key=_index) if _indexed(data) else data
             rows = np.array([_numbers(one["embedding"]) for one in ordered], dtype=np.float64)
         except (binascii.Error, KeyError, OverflowError, RecursionError, TypeError, ValueError):
             raise EmbedderUnavailable("the embedding endpoint answered with something else") from None
@@ -169,7 +169,20 @@ class HttpEmbedder:
 
 
 def _indexed(data: Any) -> bool:
-    return all("index" in one for one in data)
+    """Whether each vector says of which text it is. Raises ValueError where only some say the same.
+
+    Some endpoints give all of them one number; then they stand in order.
+    """
+    if not all("index" in one for one in data):
+        return False
+    different = len(set(map(_index, data)))
+    if 1 < different < len(data):
+        raise ValueError("two vectors of one text")
+    return different > 1
+
+
+def _index(one: Any) -> int:
+    return int(one["index"])
 
 
 def _numbers(given: Any) -> Any:

@@ -175,6 +175,11 @@ def test_answers_in_another_order_or_form_are_understood(endpoint: Endpoint) -> 
         ([saying({"data": None})], 1, "something else"),
         ([saying({"data": [{"embedding": ["x"]}]})], 1, "something else"),
         ([saying({"data": [{"index": "y", "embedding": [1, 2, 3, 4]}]})], 1, "something else"),
+        (
+            [saying({"data": [{"index": n, "embedding": [1, 2, 3, 4]} for n in (0, 0, 1)]})],
+            1,
+            "something else",
+        ),
         ([saying({"data": []})], 1, "number or size"),
         ([saying({"data": [{"embedding": [1, 2, 3]}]})], 1, "number or size"),
         ([saying({"data": [{"embedding": [0, 0, 0, 0]}]})], 1, "direction"),
