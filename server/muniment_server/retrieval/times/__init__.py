@@ -1,14 +1,16 @@
-"""Times named in a query, as spans of the calendar: "on 5 May", 昨天, 先週, 지난주, letzte Woche.
+"""Times named in a query, as spans of the calendar: "on 5 May", 昨天, 先週, 지난주, letzte Woche, hôm qua.
 
-English, Chinese, Japanese, Korean, German, and dates in digits in any language. Small on purpose: a general
-parser finds times in names and numbers as well ("May", "at 12"), and a wrong span moves the wrong memories
-up. What is not understood gives nothing.
+English, Chinese, Japanese, Korean and German by rules of their own, Vietnamese, Thai, Arabic, Spanish and
+French by tables of words that share their rules, and dates in digits in any language. Small on purpose: a
+general parser finds times in names and numbers as well ("May", "at 12"), and a wrong span moves the wrong
+memories up. What is not understood gives nothing.
 
 A span is half open and lies in the caller's time zone; it leaves here in UTC. A date without its year
 gives one span for each year that it may mean, since memories of several years may be asked for.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, tzinfo
 from itertools import islice
@@ -16,17 +18,34 @@ from itertools import islice
 from muniment_server.domain.model import TimeRange
 from muniment_server.retrieval.analysis import normalize
 from muniment_server.retrieval.scripts import simplified
-from muniment_server.retrieval.times import digits, english, german, han, korean
+from muniment_server.retrieval.times import (
+    arabic,
+    digits,
+    english,
+    french,
+    german,
+    grammar,
+    han,
+    korean,
+    spanish,
+    tables,
+    thai,
+    vietnamese,
+)
 from muniment_server.retrieval.times.alone import says_nothing
 from muniment_server.retrieval.times.joining import Found, join_ranges, open_ends
 from muniment_server.retrieval.times.marks import asks_when, names_time
-from muniment_server.retrieval.times.spans import MAX_CHARACTERS, YEARS_BACK, Rule
+from muniment_server.retrieval.times.spans import MAX_CHARACTERS, YEARS_BACK, Part
 
 __all__ = ["MAX_SPANS", "YEARS_BACK", "Times", "asks_when", "names_time", "read_times", "time_spans"]
 
 MAX_SPANS = 32
 """Spans of one query; those that come first are kept."""
 _READ = "\x00"
+_TABLES = (vietnamese.LANGUAGE, spanish.LANGUAGE, french.LANGUAGE)
+_SCRIPTS = ((re.compile("[\u0e01-\u0e2e]"), thai.LANGUAGE), (re.compile("[\u0621-\u064a]"), arabic.LANGUAGE))
+_BEFORE_TABLES = ((digits.HINT, digits.PARTS), (german.HINT, german.PARTS))
+_AFTER_TABLES = ((english.HINT, english.PARTS), (han.HINT, han.PARTS), (korean.HINT, korean.PARTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,39 +84,46 @@ def _scan(text: str, today: date) -> tuple[list[Found], str]:
     """What is named where, in order, and the rest."""
     found: list[Found] = []
     text = rest = simplified(text)
-    for hint, rules in (
-        (digits.HINT, digits.RULES),
-        (german.HINT, german.RULES),
-        (english.HINT, english.RULES),
-        (han.HINT, han.RULES),
-        (korean.HINT, korean.RULES),
-    ):
+    ascii_alone = text.isascii()
+    for hint, parts in _BEFORE_TABLES:
         if hint.search(rest):
-            rest = _read(rest, today, rules, found)
+            rest = _read(rest, today, parts, found)
+    words = tables.words_of(rest)
+    for table in _TABLES:
+        if not table.hints.isdisjoint(words):
+            rest = _without(rest, grammar.read(rest, table, today, found))
+    for hint, parts in _AFTER_TABLES[:1] if ascii_alone else _AFTER_TABLES:
+        if hint.search(rest):
+            rest = _read(rest, today, parts, found)
+    for script, table in () if ascii_alone else _SCRIPTS:
+        if script.search(rest):
+            rest = _without(rest, grammar.read(rest, table, today, found))
     found.sort(key=lambda one: one.start)
     return open_ends(text, join_ranges(text, found), today), rest.replace(_READ, " ")
 
 
-def _read(text: str, today: date, rules: Sequence[Rule], found: list[Found]) -> str:
-    for pattern, make in rules:
-        read = len(found)
+def _read(text: str, today: date, parts: Sequence[Part], found: list[Found]) -> str:
+    for pattern, make in (rule for needed, rules in parts if needed.search(text) for rule in rules):
+        places: list[tuple[int, int]] = []
         for match in pattern.finditer(text):
             try:
                 spans = tuple(one for one in make(match, today) if one[0] < one[1])
             except (OverflowError, ValueError):
                 continue
+            # A date that no year has is none, and no part of it is another time.
+            places.append(match.span())
             if spans:
                 found.append(Found(match.start(), match.end(), spans))
-        text = _without(text, found[read:])
+        text = _without(text, places)
     return text
 
 
-def _without(text: str, read: Sequence[Found]) -> str:
+def _without(text: str, places: Iterable[tuple[int, int]]) -> str:
     """The text with what was read blanked, in one go however much that is."""
     kept, end = [], 0
-    for one in read:
-        kept += [text[end : one.start], _READ * (one.end - one.start)]
-        end = one.end
+    for first, last in places:
+        kept += [text[end:first], _READ * (last - first)]
+        end = last
     return "".join([*kept, text[end:]]) if kept else text
 
 

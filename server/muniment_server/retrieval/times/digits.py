@@ -8,11 +8,13 @@ import re
 from collections.abc import Iterator
 from datetime import date
 
-from muniment_server.retrieval.times.spans import Rule, Span, dates, rule, years
+from muniment_server.retrieval.times.spans import Part, Rule, Span, dates, rule, years
 
 YEAR = r"(?:19|20)\d\d"
 DAY = r"(?:3[01]|[12]\d|0?[1-9])"
 MONTH = r"(?:1[0-2]|0?[1-9])"
+BUDDHIST = 543
+"""Years by which the era of Thailand is ahead; no other one has come to 2400."""
 
 
 def _numeric(match: re.Match[str], today: date) -> Iterator[Span]:
@@ -35,6 +37,10 @@ def _years(match: re.Match[str], today: date) -> Iterator[Span]:
         yield years(first, last - first + 1)
 
 
+def _buddhist(match: re.Match[str], today: date) -> Iterator[Span]:
+    yield from dates([int(match["year"]) - BUDDHIST], int(match["month"]), int(match["day"]))
+
+
 RULES: tuple[Rule, ...] = (
     rule(
         rf"(?<![\d.])(?P<year>{YEAR})(?P<sep>[-/.])(?P<month>\d{{1,2}})(?P=sep)(?P<day>{DAY})(?!\d|\.\d)",
@@ -47,7 +53,12 @@ RULES: tuple[Rule, ...] = (
         _either,
     ),
     rule(r"(?<![\w/-])(?P<first>\d{1,2})/(?P<second>\d{1,2})/(?P<year>\d\d)(?![\w/-])", _either),
+    rule(
+        rf"(?<![\w/.-])(?P<day>{DAY})(?P<sep>[-/.])(?P<month>{MONTH})(?P=sep)(?P<year>2[45]\d\d)(?![\w/-]|\.\d)",
+        _buddhist,
+    ),
     rule(rf"(?<![\w/.-])(?P<year>{YEAR}) ?[-–~] ?(?P<last>{YEAR})(?![\w/-])", _years),
     rule(rf"^\W*(?P<year>{YEAR})\W*$", lambda match, today: [years(int(match["year"]))]),
 )
 HINT = re.compile(r"\d")
+PARTS: tuple[Part, ...] = ((HINT, RULES),)

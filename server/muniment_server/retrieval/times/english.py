@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 
-from muniment_server.retrieval.times import spans
+from muniment_server.retrieval.times import makers, spans
 from muniment_server.retrieval.times.digits import DAY, YEAR
-from muniment_server.retrieval.times.spans import FEW, Rule, Span, alternatives, relative_day, rule
+from muniment_server.retrieval.times.makers import Named
+from muniment_server.retrieval.times.spans import FEW, Part, Span, after, alternatives, relative_day, rule
 
 _MONTH_NAMES = (
     *("january", "february", "march", "april", "may", "june"),
@@ -48,6 +49,9 @@ _ORDINALS = (
 )
 _DAYS_IN_WORDS = {name: number for number, name in enumerate(_ORDINALS, 1)}
 
+_HOLIDAYS = {"christmas": (12, 25, 1), "christmas day": (12, 25, 1), "christmas eve": (12, 24, 1)}
+_HOLIDAYS |= {"boxing day": (12, 26, 1), "new year's day": (1, 1, 1), "new year's eve": (12, 31, 1)}
+
 _IN_WORDS = alternatives(_DAYS_IN_WORDS).replace(r"\-", "[- ]")
 _MONTH = alternatives(MONTHS)
 _WEEKDAY = alternatives(_WEEKDAYS)
@@ -59,142 +63,80 @@ _WHICH = alternatives(_OFFSETS)
 _DAY_PART = "morning|afternoon|evening|night"
 
 
-def _after(*words: str) -> str:
-    """What stands behind one of these words, without reading it."""
-    return "(?:" + "|".join(rf"(?<=\b{word} )" for word in words) + ")"
-
-
 def _count(text: str) -> float:
     return float(text) if text.isdigit() else _NUMBERS[text if text in _NUMBERS else text.replace(" ", "-")]
 
 
-def _years(match: re.Match[str], today: date) -> Iterable[int]:
-    """The years of a date: the one that it names, the one that "last year" is, or all that it may mean."""
-    found = match.groupdict()
-    if found.get("year"):
-        return [int(found["year"])]
-    if found.get("near"):
-        return [today.year + _OFFSETS[found["near"]]]
-    return spans.possible_years(today)
+def _day(text: str) -> int:
+    return int(text) if text.isdigit() else _DAYS_IN_WORDS[text.replace(" ", "-")]
 
 
-def _named(match: re.Match[str], today: date) -> Iterator[Span]:
-    found = match.groupdict()
-    day, until = found.get("day"), found.get("until")
-    yield from spans.dates(
-        _years(match, today),
-        MONTHS[match["month"]],
-        int(day) if day else None,
-        int(until) if until else None,
-        days_apart=(found.get("tie") or "").strip() == "and" and not found.get("between"),
-    )
+def _quarter(text: str) -> int:
+    return int(text) if text.isdigit() else min(4, _DAYS_IN_WORDS.get(text, 4))
 
 
-def _in_words(match: re.Match[str], today: date) -> Iterator[Span]:
-    day = _DAYS_IN_WORDS[match["day"].replace(" ", "-")]
-    yield from spans.dates(_years(match, today), MONTHS[match["month"]], day)
+_by = makers.reading(
+    year=int,
+    last=lambda text: int(text) if text.isdigit() else MONTHS[text],
+    last_weekday=_WEEKDAYS.__getitem__,
+    near=_OFFSETS.__getitem__,
+    which=_OFFSETS.__getitem__,
+    week=_OFFSETS.__getitem__,
+    month=MONTHS.__getitem__,
+    day=_day,
+    until=int,
+    apart=lambda text: text.strip() == "and",
+    between=str,
+    weekday=_WEEKDAYS.__getitem__,
+    season=_SEASONS.__getitem__,
+    quarter=_quarter,
+    unit=str,
+    count=_count,
+    ago=_count,
+    half=str,
+    side=str,
+    holiday=_HOLIDAYS.__getitem__,
+)
 
 
-def _named_month(match: re.Match[str], today: date) -> Iterator[Span]:
-    month = match["month"] or "may"
-    yield spans.named_month(MONTHS[month], _OFFSETS[match["which"] or match["of"] or "this"], today)
-
-
-def _months(match: re.Match[str], today: date) -> Iterator[Span]:
-    """ "from March to May 2025"."""
-    first, last = MONTHS[match["month"]], MONTHS[match["last"]]
-    for year in [int(match["year"])] if match["year"] else spans.possible_years(today):
-        yield spans.months(year if first <= last else year - 1, first, (last - first) % 12 + 1)
-
-
-def _day_of_month(match: re.Match[str], today: date) -> Iterator[Span]:
-    """ "the 5th of last month", and "on the 5th": the last one, today's included."""
-    day, which = int(match["day"]), match["which"]
-    offset = _OFFSETS[which] if which else (0 if day <= today.day else -1)
-    yield from spans.day_of_month(day, offset, today)
-
-
-def _near_unit(match: re.Match[str], today: date) -> Iterator[Span]:
-    yield spans.unit(match["unit"], _OFFSETS[match["which"]], today)
-
-
-def _before_last(match: re.Match[str], today: date) -> Iterator[Span]:
-    offset = -2 if match["side"] == "before last" else 2
-    name = match["unit"]
+def _before_last(named: Named, today: date) -> Iterator[Span]:
+    """ "the week before last", "the Friday after next"."""
+    offset = -2 if named["side"] == "before last" else 2
+    name = named["unit"]
     if name in _WEEKDAYS:
         yield spans.weekday(_WEEKDAYS[name], offset, today)
     else:
         yield spans.unit(name, offset, today)
 
 
-def _weekday(match: re.Match[str], today: date) -> Iterator[Span]:
-    found = match.groupdict()
-    number = _WEEKDAYS[match["weekday"]]
-    if found.get("week"):
-        yield spans.weekday_of_week(number, _OFFSETS[match["week"]], today)
-    else:
-        yield spans.weekday(number, _OFFSETS[found.get("which") or "last"], today)
-
-
-def _next_weekday(match: re.Match[str], today: date) -> Iterator[Span]:
-    yield spans.next_weekday(_WEEKDAYS[match["weekday"]], today)
-
-
-def _weekdays(match: re.Match[str], today: date) -> Iterator[Span]:
-    yield spans.weekdays(_WEEKDAYS[match["weekday"]], _WEEKDAYS[match["last"]], today)
-
-
-def _season(match: re.Match[str], today: date) -> Iterator[Span]:
-    first, found = _SEASONS[match["season"]], match.groupdict()
-    if found.get("year") or found.get("near"):
-        yield from spans.seasons(first, _years(match, today))
-    elif found.get("which"):
-        yield spans.season(first, _OFFSETS[match["which"]], today)
-    else:
-        yield from spans.seasons(first, spans.possible_years(today))
-
-
-def _quarter(match: re.Match[str], today: date) -> Iterator[Span]:
-    number = int(match["quarter"] or min(4, _DAYS_IN_WORDS.get(match["nth"], 4)))
-    for year in _years(match, today):
-        yield spans.months(year, 3 * number - 2, 3)
-
-
-def _away(sign: int) -> spans.Make:
-    return lambda match, today: [spans.away(match["unit"], _count(match["count"]), sign, today)]
-
-
-def _and_a_half(match: re.Match[str], today: date) -> Iterator[Span]:
-    yield spans.away(match["unit"], _count(match["count"]) + 0.5, -1, today)
-
-
-def _within(sign: int) -> spans.Make:
-    return lambda match, today: [spans.within(match["unit"], _count(match["count"] or "one"), today, sign)]
-
-
-def _before(match: re.Match[str], today: date) -> Iterator[Span]:
+def _before(named: Named, today: date) -> Iterator[Span]:
     """ "the week before 9 June": up to the date, not on it."""
-    name = match["unit"]
+    name, before = named["unit"], named["side"] == "before"
     length = {"day": 1, "week": 7, "weekend": 7, "month": 31}.get(name, 0)
-    for start, end in _named(match, today):
+    for start, end in makers.a_date(named, today):
         if name in _WEEKDAYS:
             number = _WEEKDAYS[name]
-            before = match["side"] == "before"
             yield spans.last_weekday(number, start) if before else spans.next_weekday(number, start)
-        elif match["side"] == "before":
+        elif before:
             yield spans.days(start - timedelta(days=length), length)
         else:
             yield spans.days(end, length)
 
 
-def _year(match: re.Match[str], today: date) -> Iterator[Span]:
-    first = int(match["year"])
-    yield spans.years(first, int(match.groupdict().get("last") or first) - first + 1)
+def _in_time(match: re.Match[str], today: date) -> Iterable[Span]:
+    """ "in 3 days" is said of how long something takes as well: read where a sentence looks ahead."""
+    before = match.string[max(0, match.start() - _LOOKED_BACK) : match.start()]
+    if before.strip() and (_PAST.search(before) or not _AHEAD.search(before)):
+        raise ValueError(match[0])
+    return _by(makers.away, sign=1)(match, today)
 
 
 _ORDINAL = "(?:st|nd|rd|th)?"
-_OF_YEAR = rf"(?:,? (?:of |in )?(?:(?P<year>{YEAR})\b|(?P<near>last|previous|this|next) year\b))?"
-_TIE = r"(?P<tie> ?[-–—~] ?| (?:to|until|till|through|thru|and) )(?:the )?"
+_SAID_YEAR = rf",? (?:of |in )?(?:(?P<year>{YEAR})\b|(?P<near>last|previous|this|next) year\b)"
+# What a year cannot be is one for whoever wrote it, so that no other year is meant.
+_NO_YEAR = r"(?!,? (?:of |in )?\d{3,4}\b)"
+_OF_YEAR = f"(?:{_SAID_YEAR}|{_NO_YEAR})"
+_TIE = r"(?P<apart> ?[-–—~] ?| (?:to|until|till|through|thru|and) )(?:the )?"
 _NOT_A_NUMBER_OF = (
     r"(?! ?(?:%|percent|people|persons|guests|times|miles?|kms?|kilomet|met(?:er|re)s?|hours?|minutes?"
     r"|days|weeks|months|years|dollars|euros|of (?:us|them|you|my|our|the)))"
@@ -207,105 +149,239 @@ _MONTH_DAY = (
 _BEFORE = rf"\b(?P<unit>day|weekend|week|month|{_FULL_WEEKDAY})s? (?P<side>before|after) (?:the )?"
 _TIMES_OF = ("in", "during", "since", "of", "early", "late", "mid", "by", "until", "till", "before", "after")
 
+_YEARS_AGO = rf"(?P<ago>{_COUNT}) years? ago\b"
+_NO_DATE = r"(?!,? (?:the )?\x00)"
+"""Not beside a date, which is blank when weekdays are looked for: "Tuesday, 5 May" is one day."""
+_LOOKED_BACK = 60
+_AHEAD = re.compile(
+    r"\b(?:will|won't|shall|going|due|plans?|planned|planning|scheduled|upcoming|coming|starts?|begins?|expires?"
+    r"|ends?|leaves?|leaving|fl(?:ies|ying)|arriv(?:es?|ing)|happen(?:s|ing)|do i have|what(?:'s| is)|remind"
+    r"|appointments?|deadline|have to|need to|supposed to|should|what do i do|what am i doing|where am i"
+    r"|events?|meetings?)\b|'ll\b"
+)
+_PAST = re.compile(
+    r"\b(?:did|was|were|had|been|done|can|could|possible|takes?|took|within|how|finish(?:ed)?|read|learn|lost|made)\b"
+)
+_THINGS_OF = (
+    "tree|card|present|gift|cake|song|carol|party|market|dinner|movie|light|decoration|story|shopping"
+)
+_HOLIDAY = rf"(?:christmas (?:day|eve)|boxing day|new year's (?:day|eve)|christmas(?! (?:{_THINGS_OF})))"
+_NO_THING_OF = r"(?! (?:party|parties|resolution|dinner|menu|service|story|song))"
+
 # The order counts: what a rule has read is not read again by those below it.
-RULES: tuple[Rule, ...] = (
-    rule(_BEFORE + _DAY_MONTH, _before),
-    rule(_BEFORE + _MONTH_DAY + _OF_YEAR, _before),
-    rule(
-        rf"(?P<between>\bbetween (?:the )?)?\b(?P<day>{DAY}){_ORDINAL}{_TIE}"
-        + _DAY_MONTH.replace("P<day>", "P<until>"),
-        _named,
+PARTS: tuple[Part, ...] = (
+    (
+        re.compile(r"christmas|boxing day|new year"),
+        (
+            rule(
+                rf"\b(?P<which>last|this|next) (?P<holiday>{_HOLIDAY})\b{_NO_THING_OF}", _by(makers.holiday)
+            ),
+            rule(rf"\b(?P<holiday>{_HOLIDAY}){_SAID_YEAR}", _by(makers.holiday)),
+            rule(
+                after("on", "at", "for", "over", "before", "after", "since", "during", "around", "until")
+                + rf"(?P<holiday>{_HOLIDAY})\b{_NO_THING_OF}",
+                _by(makers.holiday),
+            ),
+        ),
     ),
-    rule(
-        rf"(?P<between>\bbetween )?{_MONTH_DAY}{_TIE}(?P<until>{DAY}){_ORDINAL}(?!\d)"
-        rf"(?! (?:{_MONTH})\b){_OF_YEAR}",
-        _named,
+    (
+        re.compile(rf"\b(?:{_MONTH})\b"),
+        (
+            rule(
+                rf"\b(?P<day>{DAY})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH})\b,? {_YEARS_AGO}",
+                _by(makers.a_date),
+            ),
+            rule(rf"{_VERB}\b(?P<month>{_MONTH})\b,? {_YEARS_AGO}", _by(makers.a_date)),
+            rule(rf"\b{_YEARS_AGO},? in (?P<month>{_MONTH})\b", _by(makers.a_date)),
+            rule(_BEFORE + _DAY_MONTH, _by(_before)),
+            rule(_BEFORE + _MONTH_DAY + _OF_YEAR, _by(_before)),
+            rule(
+                rf"(?P<between>\bbetween (?:the )?)?\b(?P<day>{DAY}){_ORDINAL}{_TIE}"
+                + _DAY_MONTH.replace("P<day>", "P<until>"),
+                _by(makers.a_date),
+            ),
+            rule(
+                rf"(?P<between>\bbetween )?{_MONTH_DAY}{_TIE}(?P<until>{DAY}){_ORDINAL}(?!\d)"
+                rf"(?! (?:{_MONTH})\b){_OF_YEAR}",
+                _by(makers.a_date),
+            ),
+            rule(r"\b(?<![\d.])" + _DAY_MONTH, _by(makers.a_date)),
+            rule(_MONTH_DAY + _OF_YEAR, _by(makers.a_date)),
+            rule(
+                rf"\b(?P<day>{_IN_WORDS}) of (?P<month>{_MONTH})\b{_OF_YEAR}",
+                _by(makers.a_date),
+            ),
+            rule(
+                rf"\b(?:from|between) (?P<month>{_MONTH}) (?:to|and|until|till|through) (?P<last>{_MONTH})\b"
+                rf"(?:,? (?:of )?(?P<year>{YEAR})\b)?",
+                _by(makers.some_months),
+            ),
+            rule(rf"\b(?P<month>{_MONTH})\b\.?,?(?: of| in)? (?P<year>{YEAR})\b", _by(makers.a_date)),
+            rule(
+                rf"\b(?P<month>{_MONTH})\b,?(?: of| in)? (?P<near>last|previous|this|next) year\b",
+                _by(makers.a_date),
+            ),
+            rule(
+                rf"\b(?P<near>last|previous|this|next) year,?(?: in)? (?P<month>{_MONTH})\b",
+                _by(makers.a_date),
+            ),
+            # "This may help" names no month, and "the last may be" neither.
+            rule(
+                r"\b(?<!\bthe )(?P<which>last|past|previous|this|next|coming)"
+                rf" (?P<month>(?!may\b)(?:{_MONTH}))\b"
+                r"|(?<!\bthe )\b(?P<which_>last|past|previous|next|coming) may\b(?! be\b)"
+                r"|\b(?P<which__>this) may\b(?=\W*$|[,.;:!?])",
+                _by(makers.near_month, month=5),
+            ),
+            rule(rf"{after(*_TIMES_OF)}(?P<month>{_MONTH})\b{_NO_YEAR}", _by(makers.a_date)),
+            rule(rf"\bmid-(?P<month>{_MONTH})\b", _by(makers.a_date)),
+        ),
     ),
-    rule(r"\b(?<![\d.])" + _DAY_MONTH, _named),
-    rule(_MONTH_DAY + _OF_YEAR, _named),
-    rule(
-        rf"\b(?P<day>{_IN_WORDS}) of (?P<month>{_MONTH})\b{_OF_YEAR}",
-        _in_words,
+    (
+        re.compile(r"\d(?:st|nd|rd|th)\b"),
+        (
+            rule(
+                rf"\b(?:the )?(?P<day>{DAY})(?:st|nd|rd|th) of (?:the )?"
+                r"(?P<which>last|previous|this|next|coming) month\b",
+                _by(makers.day_of_month),
+            ),
+            rule(
+                rf"(?<=\bon )the (?P<day>{DAY})(?:st|nd|rd|th)(?P<which>)(?= ?(?:[.,;:!?]|$))",
+                _by(makers.day_of_month),
+            ),
+        ),
     ),
-    rule(
-        rf"\b(?:from|between) (?P<month>{_MONTH}) (?:to|and|until|till|through) (?P<last>{_MONTH})\b"
-        rf"(?:,? (?:of )?(?P<year>{YEAR})\b)?",
-        _months,
+    (
+        re.compile(rf"\b(?:{_SEASON})\b"),
+        (
+            rule(rf"\b(?P<season>{_SEASON})\b,? {_YEARS_AGO}", _by(makers.season)),
+            rule(
+                rf"\b(?P<season>{_SEASON})\b(?:,? of|,? in)?"
+                rf" (?:(?P<year>{YEAR})\b|(?P<near>last|this|next) year\b)",
+                _by(makers.season),
+            ),
+            rule(rf"\b(?P<which>{_WHICH}) (?P<season>{_SEASON})\b", _by(makers.season)),
+            rule(
+                after("in", "during", "of", "since", "in the", "during the", "since the")
+                + rf"(?P<season>{_SEASON})\b",
+                _by(makers.season),
+            ),
+        ),
     ),
-    rule(rf"\b(?P<month>{_MONTH})\b\.?,?(?: of| in)? (?P<year>{YEAR})\b", _named),
-    rule(rf"\b(?P<month>{_MONTH})\b,?(?: of| in)? (?P<near>last|previous|this|next) year\b", _named),
-    rule(rf"\b(?P<near>last|previous|this|next) year,?(?: in)? (?P<month>{_MONTH})\b", _named),
-    # "This may help" names no month, and "the last may be" neither.
-    rule(
-        rf"\b(?<!\bthe )(?P<which>last|past|previous|this|next|coming) (?P<month>(?!may\b)(?:{_MONTH}))\b"
-        r"|(?<!\bthe )\b(?P<of>last|past|previous|next|coming) (?P<may>may)\b(?! be\b)"
-        r"|\bthis (?P<this>may)\b(?=\W*$|[,.;:!?])",
-        _named_month,
+    (
+        re.compile(r"\b(?:q[1-4]|quarter)\b"),
+        (
+            rule(
+                rf"\b(?:q(?P<quarter>[1-4])|(?:the )?(?P<quarter_>first|second|third|fourth|last) quarter)"
+                rf" ?(?:of |in )?(?:(?P<year>{YEAR})\b|(?P<near>last|previous|this|next) year\b)",
+                _by(makers.quarter),
+            ),
+        ),
     ),
-    rule(rf"{_after(*_TIMES_OF)}(?P<month>{_MONTH})\b", _named),
-    rule(rf"\bmid-(?P<month>{_MONTH})\b", _named),
-    rule(
-        rf"\b(?:the )?(?P<day>{DAY})(?:st|nd|rd|th) of (?:the )?"
-        r"(?P<which>last|previous|this|next|coming) month\b",
-        _day_of_month,
+    (
+        re.compile(r"day|morrow|tonight|last night|this"),
+        (
+            rule(r"\b(?:the )?day before yesterday\b", relative_day(-2)),
+            rule(r"\b(?:the )?day after tomorrow\b", relative_day(2)),
+            rule(r"\b(?:yesterday|last night)\b", relative_day(-1)),
+            rule(rf"\b(?:today|tonight|this (?:{_DAY_PART}))\b", relative_day(0)),
+            rule(r"\btomorrow\b", relative_day(1)),
+        ),
     ),
-    rule(rf"(?<=\bon )the (?P<day>{DAY})(?:st|nd|rd|th)(?P<which>)(?= ?(?:[.,;:!?]|$))", _day_of_month),
-    rule(
-        rf"\b(?P<season>{_SEASON})\b(?:,? of|,? in)? (?:(?P<year>{YEAR})\b|(?P<near>last|this|next) year\b)",
-        _season,
+    (
+        re.compile(r"before last|after next"),
+        (
+            rule(
+                rf"\b(?:the )?(?P<unit>week|weekend|month|year|{_FULL_WEEKDAY})"
+                r" (?P<side>before last|after next)\b",
+                _by(_before_last),
+            ),
+        ),
     ),
-    rule(rf"\b(?P<which>{_WHICH}) (?P<season>{_SEASON})\b", _season),
-    rule(
-        _after("in", "during", "of", "since", "in the", "during the", "since the")
-        + rf"(?P<season>{_SEASON})\b",
-        _season,
+    (
+        re.compile(rf"\b(?:{_WEEKDAY})\b"),
+        (
+            rule(
+                rf"\b(?P<weekday>{_FULL_WEEKDAY})(?: of)? (?P<week>last|previous|this|next) week\b",
+                _by(makers.weekday),
+            ),
+            rule(
+                rf"\b(?P<week>last|previous|this|next) week,?(?: on|'s)? (?P<weekday>{_FULL_WEEKDAY})\b",
+                _by(makers.weekday),
+            ),
+            rule(
+                rf"\b(?:from|between) (?P<weekday>{_FULL_WEEKDAY}) (?:to|and|until|till|through) "
+                rf"(?P<last_weekday>{_FULL_WEEKDAY})\b",
+                _by(makers.some_weekdays),
+            ),
+            rule(rf"\b(?P<which>{_WHICH}) (?P<weekday>{_WEEKDAY})\b", _by(makers.weekday)),
+            rule(
+                rf"{after('on', 'since', 'after')}(?P<weekday>{_FULL_WEEKDAY})\b{_NO_DATE}",
+                _by(makers.weekday),
+            ),
+            rule(
+                rf"{after('until', 'till', 'by', 'before')}(?P<weekday>{_FULL_WEEKDAY})\b{_NO_DATE}",
+                _by(makers.next_weekday),
+            ),
+            rule(
+                rf"(?<!\bevery )(?<!\beach )\b(?P<weekday>{_FULL_WEEKDAY}){_NO_DATE}"
+                rf"(?: (?:{_DAY_PART})\b|(?=\W*$))",
+                _by(makers.weekday),
+            ),
+        ),
     ),
-    rule(
-        rf"\b(?:q(?P<quarter>[1-4])|(?:the )?(?P<nth>first|second|third|fourth|last) quarter) ?(?:of |in )?"
-        rf"(?:(?P<year>{YEAR})\b|(?P<near>last|previous|this|next) year\b)",
-        _quarter,
+    (
+        re.compile(rf"\b(?:{_UNIT}|weekend|quarter)"),
+        (
+            rule(
+                rf"\b(?:in|over|during|within|for) the (?:last|past)"
+                rf" (?P<count>{_COUNT})? ?(?P<unit>{_UNIT})s?\b",
+                _by(makers.within, sign=-1),
+            ),
+            rule(
+                rf"\b(?:last|past|previous) (?P<count>{_COUNT}) (?P<unit>{_UNIT})s?\b",
+                _by(makers.within, sign=-1),
+            ),
+            rule(
+                rf"\b(?:next|coming|following) (?P<count>{_COUNT}) (?P<unit>{_UNIT})s?\b",
+                _by(makers.within, sign=1),
+            ),
+            rule(
+                rf"\b(?P<which>{_WHICH}) (?P<unit>weekend|week|month|quarter|year)\b", _by(makers.near_unit)
+            ),
+            rule(r"\b(?:over|on|at|during) the weekend\b", _by(makers.the_weekend)),
+            rule(
+                r"\b(?P<count>a|an|one|two|three) (?P<unit>year|month|week)s? (?P<half>and a half) ago\b",
+                _by(makers.away, sign=-1),
+            ),
+            rule(
+                rf"\b(?P<count>{_COUNT}) (?P<unit>{_UNIT})s? (?:ago|back|earlier)\b",
+                _by(makers.away, sign=-1),
+            ),
+            rule(
+                rf"\b(?:in )?(?P<count>{_COUNT}) (?P<unit>{_UNIT})s?(?: from (?:now|today)\b|'s? time\b)",
+                _by(makers.away, sign=1),
+            ),
+            rule(rf"\bin (?P<count>{_COUNT}) (?P<unit>{_UNIT})s?(?='? ?(?:[.,;:!?]|$))", _in_time),
+        ),
     ),
-    rule(r"\b(?:the )?day before yesterday\b", relative_day(-2)),
-    rule(r"\b(?:the )?day after tomorrow\b", relative_day(2)),
-    rule(r"\b(?:yesterday|last night)\b", relative_day(-1)),
-    rule(rf"\b(?:today|tonight|this (?:{_DAY_PART}))\b", relative_day(0)),
-    rule(r"\btomorrow\b", relative_day(1)),
-    rule(
-        rf"\b(?:the )?(?P<unit>week|weekend|month|year|{_FULL_WEEKDAY}) (?P<side>before last|after next)\b",
-        _before_last,
-    ),
-    rule(rf"\b(?P<weekday>{_FULL_WEEKDAY})(?: of)? (?P<week>last|previous|this|next) week\b", _weekday),
-    rule(rf"\b(?P<week>last|previous|this|next) week,?(?: on|'s)? (?P<weekday>{_FULL_WEEKDAY})\b", _weekday),
-    rule(
-        rf"\b(?:from|between) (?P<weekday>{_FULL_WEEKDAY}) (?:to|and|until|till|through) "
-        rf"(?P<last>{_FULL_WEEKDAY})\b",
-        _weekdays,
-    ),
-    rule(rf"\b(?P<which>{_WHICH}) (?P<weekday>{_WEEKDAY})\b", _weekday),
-    rule(rf"{_after('on', 'since', 'after')}(?P<weekday>{_FULL_WEEKDAY})\b", _weekday),
-    rule(rf"{_after('until', 'till', 'by', 'before')}(?P<weekday>{_FULL_WEEKDAY})\b", _next_weekday),
-    rule(
-        rf"(?<!\bevery )(?<!\beach )\b(?P<weekday>{_FULL_WEEKDAY})(?: (?:{_DAY_PART})\b|(?=\W*$))", _weekday
-    ),
-    rule(
-        rf"\b(?:in|over|during|within|for) the (?:last|past) (?P<count>{_COUNT})? ?(?P<unit>{_UNIT})s?\b",
-        _within(-1),
-    ),
-    rule(rf"\b(?:last|past|previous) (?P<count>{_COUNT}) (?P<unit>{_UNIT})s?\b", _within(-1)),
-    rule(rf"\b(?:next|coming|following) (?P<count>{_COUNT}) (?P<unit>{_UNIT})s?\b", _within(1)),
-    rule(rf"\b(?P<which>{_WHICH}) (?P<unit>weekend|week|month|quarter|year)\b", _near_unit),
-    rule(r"\b(?:over|on|at|during) the weekend\b", lambda match, today: [spans.the_weekend(today)]),
-    rule(r"\b(?P<count>a|an|one|two|three) (?P<unit>year|month|week)s? and a half ago\b", _and_a_half),
-    rule(rf"\b(?P<count>{_COUNT}) (?P<unit>{_UNIT})s? (?:ago|back|earlier)\b", _away(-1)),
-    rule(rf"\b(?:in )?(?P<count>{_COUNT}) (?P<unit>{_UNIT})s?(?: from (?:now|today)\b|'s? time\b)", _away(1)),
-    rule(rf"\b(?:between|from) (?P<year>{YEAR}) (?:and|to|until|till|through) (?P<last>{YEAR})\b", _year),
-    rule(
-        _after("in", "during", "since", "of", "year", "by", "until", "around", "before", "after")
-        + rf"(?P<year>{YEAR})\b",
-        _year,
+    (
+        re.compile(r"\b(?:19|20)\d\d\b"),
+        (
+            rule(
+                rf"\b(?:between|from) (?P<year>{YEAR}) (?:and|to|until|till|through) (?P<last>{YEAR})\b",
+                _by(makers.a_year),
+            ),
+            rule(
+                after("in", "during", "since", "of", "year", "by", "until", "around", "before", "after")
+                + rf"(?P<year>{YEAR})\b",
+                _by(makers.a_year),
+            ),
+        ),
     ),
 )
 HINT = re.compile(
     rf"\b(?:{_MONTH}|{_SEASON}|today|tonight|tomorrow|yesterday|ago|back|earlier|{_WHICH}|weekend|time|from|year"
-    rf"|{_FULL_WEEKDAY})\b|\d"
+    rf"|{_FULL_WEEKDAY}|christmas|boxing day|new year|days?|weeks?|months?|q[1-4]|\d{{1,2}}(?:st|nd|rd|th)"
+    rf"|(?:in|during|since|of|by|until|around|before|after|between) {YEAR})\b"
 )

@@ -1,12 +1,10 @@
 """Times in German. The text is in small letters: "morgen" is read where it cannot be the morning."""
 
 import re
-from collections.abc import Iterable, Iterator
-from datetime import date
 
-from muniment_server.retrieval.times import spans
+from muniment_server.retrieval.times import makers, spans
 from muniment_server.retrieval.times.digits import DAY, MONTH, YEAR
-from muniment_server.retrieval.times.spans import FEW, Rule, Span, alternatives, relative_day, rule
+from muniment_server.retrieval.times.spans import FEW, Part, after, alternatives, relative_day, rule
 
 _MONTH_NAMES = (
     *("januar", "februar", "märz", "april", "mai", "juni", "juli"),
@@ -57,7 +55,14 @@ _COUNT = r"\d{1,3}|" + alternatives(_NUMBERS).replace(r"\ ", " ")
 _UNIT = r"(?P<unit>tag|woche|monat|jahr)(?:en|e|n)?"
 _WHICH = rf"(?P<which>{alternatives(_OFFSETS)})(?:e[nrsm]?)?"
 _OF_YEAR = rf"(?: (?P<year>{YEAR})\b| (?:des )?(?P<near>{alternatives(_OFFSETS)})e[ns] jahre?s?\b)"
-_YEAR_OF = _OF_YEAR + "?"
+# What a year cannot be is one for whoever wrote it, so that no other year is meant.
+_YEAR_OF = rf"(?:{_OF_YEAR}|(?! \d{{3,4}}\b))"
+_YEARS_AGO = rf"vor (?P<ago>{_COUNT}) jahr(?:en)?\b"
+# A date is blank when weekdays are looked for: "Dienstag, 5. Mai" is one day.
+_NO_DATE = r"(?!,? (?:de[mnr] )?\x00)"
+_HOLIDAYS = {"weihnachten": (12, 24, 3), "heiligabend": (12, 24, 1), "heiligen abend": (12, 24, 1)}
+_HOLIDAYS |= {"silvester": (12, 31, 1), "neujahr": (1, 1, 1), "neujahrstag": (1, 1, 1)}
+_HOLIDAY = alternatives(_HOLIDAYS).replace(r"\ ", " ")
 _DAY_PART = "früh|morgens?|vormittags?|mittags?|nachmittags?|abends?|nachts?"
 
 
@@ -65,78 +70,26 @@ def _count(text: str) -> float:
     return float(text) if text.isdigit() else _NUMBERS[text]
 
 
-def _years(match: re.Match[str], today: date) -> Iterable[int]:
-    found = match.groupdict()
-    if found.get("year"):
-        return [int(found["year"])]
-    if found.get("near"):
-        return [today.year + _OFFSETS[found["near"]]]
-    return spans.possible_years(today)
-
-
-def _date(match: re.Match[str], today: date) -> Iterator[Span]:
-    found = match.groupdict()
-    month = match["month"]
-    day, until = found.get("day"), found.get("until")
-    yield from spans.dates(
-        _years(match, today),
-        int(month) if month.isdigit() else _MONTHS[month],
-        int(day) if day else None,
-        int(until) if until else None,
-        days_apart=(found.get("tie") or "").strip() == "und" and not found.get("between"),
-    )
-
-
-def _months(match: re.Match[str], today: date) -> Iterator[Span]:
-    first, last = _MONTHS[match["month"]], _MONTHS[match["last"]]
-    for year in [int(match["year"])] if match["year"] else spans.possible_years(today):
-        yield spans.months(year if first <= last else year - 1, first, (last - first) % 12 + 1)
-
-
-def _near(match: re.Match[str], today: date) -> Iterator[Span]:
-    offset, what = _OFFSETS[match["which"]], match["what"]
-    if what in _UNITS:
-        yield spans.unit(_UNITS[what], offset, today)
-    elif what in _WEEKDAYS:
-        yield spans.weekday(_WEEKDAYS[what], offset, today)
-    elif what in _SEASONS:
-        yield spans.season(_SEASONS[what], offset, today)
-    else:
-        yield spans.named_month(_MONTHS[what], offset, today)
-
-
-def _weekday(match: re.Match[str], today: date) -> Iterator[Span]:
-    found, number = match.groupdict(), _WEEKDAYS[match["weekday"]]
-    if found.get("which"):
-        yield spans.weekday_of_week(number, _OFFSETS[found["which"]], today)
-    else:
-        yield spans.last_weekday(number, today)
-
-
-def _next_weekday(match: re.Match[str], today: date) -> Iterator[Span]:
-    yield spans.next_weekday(_WEEKDAYS[match["weekday"]], today)
-
-
-def _weekdays(match: re.Match[str], today: date) -> Iterator[Span]:
-    yield spans.weekdays(_WEEKDAYS[match["weekday"]], _WEEKDAYS[match["last"]], today)
-
-
-def _season(match: re.Match[str], today: date) -> Iterator[Span]:
-    yield from spans.seasons(_SEASONS[match["season"]], _years(match, today))
-
-
-def _away(sign: int) -> spans.Make:
-    return lambda match, today: [spans.away(_UNITS[match["unit"]], _count(match["count"]), sign, today)]
-
-
-def _within(match: re.Match[str], today: date) -> Iterator[Span]:
-    sign = 1 if _OFFSETS[match["which"]] > 0 else -1
-    yield spans.within(_UNITS[match["unit"]], _count(match["count"]), today, sign)
-
-
-def _year(match: re.Match[str], today: date) -> Iterator[Span]:
-    first = int(match["year"])
-    yield spans.years(first, int(match.groupdict().get("last") or first) - first + 1)
+_by = makers.reading(
+    year=int,
+    last=lambda text: int(text) if text.isdigit() else _MONTHS[text],
+    last_weekday=_WEEKDAYS.__getitem__,
+    near=_OFFSETS.__getitem__,
+    which=_OFFSETS.__getitem__,
+    week=_OFFSETS.__getitem__,
+    month=lambda text: int(text) if text.isdigit() else _MONTHS[text],
+    day=int,
+    until=int,
+    apart=lambda text: text.strip().startswith("und"),
+    between=str,
+    weekday=_WEEKDAYS.__getitem__,
+    season=_SEASONS.__getitem__,
+    unit=_UNITS.__getitem__,
+    count=_count,
+    ago=_count,
+    sign=lambda text: 1 if _OFFSETS[text] > 0 else -1,
+    holiday=_HOLIDAYS.__getitem__,
+)
 
 
 _NO_MORNING = "".join(
@@ -161,64 +114,129 @@ _NO_MORNING = "".join(
 )
 
 # The order counts: what a rule has read is not read again by those below it.
-RULES: tuple[Rule, ...] = (
-    rule(
-        rf"(?P<between>\bzwischen (?:dem )?)?\b(?P<day>{DAY})\."
-        rf"(?P<tie> ?[-–] ?| bis (?:zum )?| und (?:dem )?)(?P<until>{DAY})\. ?"
-        rf"(?P<month>{_MONTH})\b\.?{_YEAR_OF}",
-        _date,
+PARTS: tuple[Part, ...] = (
+    (
+        re.compile(rf"\b(?:{_HOLIDAY})\b"),
+        (
+            rule(rf"\b{_WHICH} (?P<holiday>{_HOLIDAY})\b", _by(makers.holiday)),
+            rule(rf"\b(?P<holiday>{_HOLIDAY}){_OF_YEAR}", _by(makers.holiday)),
+            rule(
+                rf"{after('an', 'zu', 'über', 'seit', 'vor', 'nach', 'bis', 'am')}(?P<holiday>{_HOLIDAY})\b",
+                _by(makers.holiday),
+            ),
+        ),
     ),
-    rule(rf"(?<![\w.])(?P<day>{DAY})\. ?(?P<month>{_MONTH})\b\.?{_YEAR_OF}", _date),
-    rule(
-        rf"(?:(?<=\bam )|(?<=\bvom )|(?<=\bbis )|(?<=\bzum )|(?<=\bdem )|(?<=\bseit )|(?<=\bund )|(?<=\bab ))"
-        rf"(?P<day>{DAY})\. ?(?P<month>{MONTH})\.(?! ?\d)",
-        _date,
+    (
+        re.compile(rf"\b(?:{_MONTH})|\d\."),
+        (
+            rule(rf"(?<![\w.])(?P<day>{DAY})\. ?(?P<month>{_MONTH}) {_YEARS_AGO}", _by(makers.a_date)),
+            rule(rf"\b(?P<month>{_MONTH}) {_YEARS_AGO}", _by(makers.a_date)),
+            rule(rf"\b{_YEARS_AGO} im (?P<month>{_MONTH})\b", _by(makers.a_date)),
+            rule(
+                rf"(?P<between>\bzwischen (?:dem )?)?\b(?P<day>{DAY})\."
+                rf"(?P<apart> ?[-–] ?| bis (?:zum )?| und (?:dem )?)(?P<until>{DAY})\. ?"
+                rf"(?P<month>{_MONTH})\b\.?{_YEAR_OF}",
+                _by(makers.a_date),
+            ),
+            rule(rf"(?<![\w.])(?P<day>{DAY})\. ?(?P<month>{_MONTH})\b\.?{_YEAR_OF}", _by(makers.a_date)),
+            rule(
+                after("am", "vom", "bis", "zum", "dem", "seit", "und", "ab")
+                + rf"(?P<day>{DAY})\. ?(?P<month>{MONTH})\.(?! ?\d)",
+                _by(makers.a_date),
+            ),
+            rule(
+                rf"\b(?:von|zwischen) (?P<month>{_MONTH}) (?:bis|und) (?P<last>{_MONTH})\b"
+                rf"(?: (?P<year>{YEAR})\b)?",
+                _by(makers.some_months),
+            ),
+            # "5 mai 2024" is French, and a day.
+            rule(
+                rf"(?<!\d )(?<!\der )(?<! à )(?<! et )\b(?P<month>{alternatives(set(_MONTHS) - _SHARED)})"
+                rf" (?P<year>{YEAR})\b",
+                _by(makers.a_date),
+            ),
+            rule(
+                after("im", "seit", "anfang", "mitte", "ende", "bis", "ab")
+                + rf"(?P<month>{_MONTH})\b{_YEAR_OF}",
+                _by(makers.a_date),
+            ),
+            rule(
+                rf"\b(?P<month>{_MONTH}) (?:des )?(?P<near>{alternatives(_OFFSETS)})e[ns] jahre?s?\b",
+                _by(makers.a_date),
+            ),
+            rule(rf"\b{_WHICH} (?P<month>{_MONTH})s?\b", _by(makers.near_month)),
+        ),
     ),
-    rule(
-        rf"\b(?:von|zwischen) (?P<month>{_MONTH}) (?:bis|und) (?P<last>{_MONTH})\b(?: (?P<year>{YEAR})\b)?",
-        _months,
+    (
+        re.compile(rf"\b(?:{_SEASON})"),
+        (
+            rule(rf"\b(?P<season>{_SEASON})s? {_YEARS_AGO}", _by(makers.season)),
+            rule(rf"\b(?P<season>{_SEASON})s?{_OF_YEAR}", _by(makers.season)),
+            rule(rf"\b{_WHICH} (?P<season>{_SEASON})s?\b", _by(makers.season)),
+            rule(rf"(?<=\bim )(?P<season>{_SEASON})\b", _by(makers.season)),
+        ),
     ),
-    rule(rf"\b(?P<month>{alternatives(set(_MONTHS) - _SHARED)}) (?P<year>{YEAR})\b", _date),
-    rule(
-        r"(?:(?<=\bim )|(?<=\bseit )|(?<=\banfang )|(?<=\bmitte )|(?<=\bende )|(?<=\bbis )|(?<=\bab ))"
-        rf"(?P<month>{_MONTH})\b{_YEAR_OF}",
-        _date,
+    (
+        re.compile(r"gestern|heute|morgen|nacht|abend|nachmittag"),
+        (
+            rule(r"\b(?:vorgestern)\b", relative_day(-2)),
+            rule(rf"\b(?:gestern(?: (?:{_DAY_PART}))?|letzte nacht)\b", relative_day(-1)),
+            rule(rf"\b(?:heute(?: (?:{_DAY_PART}))?|diesen (?:morgen|abend|nachmittag))\b", relative_day(0)),
+            rule(r"\b(?:übermorgen|uebermorgen)\b", relative_day(2)),
+            rule(rf"{_NO_MORNING}\bmorgen\b(?: (?:{_DAY_PART})\b)?", relative_day(1)),
+        ),
     ),
-    rule(rf"\b(?P<month>{_MONTH}) (?:des )?(?P<near>{alternatives(_OFFSETS)})e[ns] jahre?s?\b", _date),
-    rule(rf"\b(?P<season>{_SEASON})s?{_OF_YEAR}", _season),
-    rule(r"\b(?:vorgestern)\b", relative_day(-2)),
-    rule(rf"\b(?:gestern(?: (?:{_DAY_PART}))?|letzte nacht)\b", relative_day(-1)),
-    rule(rf"\b(?:heute(?: (?:{_DAY_PART}))?|diesen (?:morgen|abend|nachmittag))\b", relative_day(0)),
-    rule(r"\b(?:übermorgen|uebermorgen)\b", relative_day(2)),
-    rule(rf"{_NO_MORNING}\bmorgen\b(?: (?:{_DAY_PART})\b)?", relative_day(1)),
-    rule(
-        rf"\b(?P<weekday>{_WEEKDAY})(?:{_DAY_PART})? (?:in )?(?:der )?"
-        rf"(?P<which>{alternatives(_OFFSETS)})e[rn] woche\b",
-        _weekday,
+    (
+        re.compile(rf"\b(?:{_WEEKDAY})"),
+        (
+            rule(
+                rf"\b(?P<weekday>{_WEEKDAY})(?:{_DAY_PART})? (?:in )?(?:der )?"
+                rf"(?P<week>{alternatives(_OFFSETS)})e[rn] woche\b",
+                _by(makers.weekday),
+            ),
+            rule(
+                rf"\b(?:von|zwischen) (?P<weekday>{_WEEKDAY}) (?:bis|und) (?P<last_weekday>{_WEEKDAY})\b",
+                _by(makers.some_weekdays),
+            ),
+            rule(rf"\b{_WHICH} (?P<weekday>{_WEEKDAY})s?\b", _by(makers.weekday)),
+            rule(
+                rf"(?:(?<=\bam )|(?<=\bseit )|(?<=\bab )|(?<=\bvom )|(?<=\bdem ))"
+                rf"(?P<weekday>{_WEEKDAY})(?:{_DAY_PART})?\b{_NO_DATE}",
+                _by(makers.weekday),
+            ),
+            rule(rf"(?<=\bbis )(?P<weekday>{_WEEKDAY})\b{_NO_DATE}", _by(makers.next_weekday)),
+            rule(rf"\b(?P<weekday>{_WEEKDAY}){_NO_DATE}(?: (?:{_DAY_PART})\b|(?=\W*$))", _by(makers.weekday)),
+        ),
     ),
-    rule(rf"\b(?:von|zwischen) (?P<weekday>{_WEEKDAY}) (?:bis|und) (?P<last>{_WEEKDAY})\b", _weekdays),
-    rule(rf"\b{_WHICH} (?P<count>{_COUNT}) {_UNIT}\b", _within),
-    rule(rf"\b{_WHICH} (?P<what>{alternatives(_UNITS)}|{_WEEKDAY}|{_SEASON}|{_MONTH})(?:e?s)?\b", _near),
-    rule(rf"(?<=\bim )(?P<season>{_SEASON})\b", _season),
-    rule(
-        rf"(?:(?<=\bam )|(?<=\bseit )|(?<=\bab )|(?<=\bvom )|(?<=\bdem ))"
-        rf"(?P<weekday>{_WEEKDAY})(?:{_DAY_PART})?\b",
-        _weekday,
+    (
+        re.compile(r"\b(?:tag|woche|wochenende|monat|quartal|jahr)"),
+        (
+            rule(
+                rf"\b{_WHICH.replace('P<which>', 'P<sign>')} (?P<count>{_COUNT}) {_UNIT}\b",
+                _by(makers.within),
+            ),
+            rule(rf"\b{_WHICH} (?P<unit>{alternatives(_UNITS)})(?:e?s)?\b", _by(makers.near_unit)),
+            rule(r"\b(?:am|übers|uebers) wochenende\b", _by(makers.the_weekend)),
+            rule(
+                rf"\bvor (?:etwa |rund |ungefähr )?(?P<count>{_COUNT}) {_UNIT}\b", _by(makers.away, sign=-1)
+            ),
+            rule(rf"(?<=\bin )(?P<count>{_COUNT}) {_UNIT}(?=\W*$)", _by(makers.away, sign=1)),
+        ),
     ),
-    rule(rf"(?<=\bbis )(?P<weekday>{_WEEKDAY})\b", _next_weekday),
-    rule(rf"\b(?P<weekday>{_WEEKDAY})(?: (?:{_DAY_PART})\b|(?=\W*$))", _weekday),
-    rule(r"\b(?:am|übers|uebers) wochenende\b", lambda match, today: [spans.the_weekend(today)]),
-    rule(rf"\bvor (?:etwa |rund |ungefähr )?(?P<count>{_COUNT}) {_UNIT}\b", _away(-1)),
-    rule(rf"(?<=\bin )(?P<count>{_COUNT}) {_UNIT}(?=\W*$)", _away(1)),
-    rule(rf"\b(?:von|zwischen) (?P<year>{YEAR}) (?:bis|und) (?P<last>{YEAR})\b", _year),
-    rule(
-        rf"(?:\b(?:im|dem) jahre? |(?<=\bseit )|(?<=\bbis )|(?<=\bvor )|(?<=\bnach )|(?<=\bab )"
-        rf"|(?<=\bum ))(?P<year>{YEAR})\b",
-        _year,
+    (
+        re.compile(r"\b(?:19|20)\d\d\b"),
+        (
+            rule(rf"\b(?:von|zwischen) (?P<year>{YEAR}) (?:bis|und) (?P<last>{YEAR})\b", _by(makers.a_year)),
+            rule(
+                rf"(?:\b(?:im|dem) jahre? |(?<=\bseit )|(?<=\bbis )|(?<=\bvor )|(?<=\bnach )|(?<=\bab )"
+                rf"|(?<=\bum ))(?P<year>{YEAR})\b",
+                _by(makers.a_year),
+            ),
+        ),
     ),
 )
 HINT = re.compile(
     rf"\b(?:{_MONTH}|gestern|vorgestern|heute|morgen|übermorgen|uebermorgen|{_WEEKDAY}|{_SEASON}"
-    rf"|{alternatives(_OFFSETS)}|tage?n?|wochen?|wochenende|monate?n?|jahre?n?)"
+    rf"|{alternatives(_OFFSETS)}|{_HOLIDAY}|tage?n?|wochen?|wochenende|monate?n?|jahre?n?)"
     r"|\d\. ?\d|\b(?:seit|bis|vor|nach|ab|um) \d"
 )

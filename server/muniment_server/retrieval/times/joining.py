@@ -15,25 +15,101 @@ class Found:
     start: int
     end: int
     spans: tuple[Span, ...]
+    closed: bool = False
+    """Whether both ends are said: "from" before it is no "since"."""
+
+
+def _ways(*by_language: str) -> str:
+    return "|".join(by_language)
 
 
 _TO = re.compile(
-    r" ?(?:-|–|—|~|〜|～|到|至|から) ?|,? (?:to|until|till|through|thru|up to|bis(?: zum| zu)?)(?: the)? "
-    r"|(?: ?부터|에서)(?: |, )?"
+    _ways(
+        r" ?(?:-|–|—|~|〜|～|到|至|から) ?",
+        r",? (?:to|until|till|through|thru|up to|bis(?: zum| zu)?)(?: the)? ",
+        r"(?: ?부터|에서)(?: |, )?",
+        r" (?:al?|hasta)(?: el| la)? ",
+        r" (?:au |à (?:la |l')?|jusqu'(?:au|à|en) )",
+        r" (?:cho )?(?:đến|tới) ",
+        r" ?(?:จนถึง|ถึง) ?",
+        r" (?:إلى|الى|حتى|لغاية) ",
+    )
 )
-_AND = re.compile(r" and (?:the )?| und (?:dem )?|[和与と]|(?:와|과) ")
-_BETWEEN_BEFORE = re.compile(r"(?:\bbetween(?: the)?|\bzwischen(?: dem)?|在) ?$")
+_AND = re.compile(
+    _ways(
+        r" and (?:the )?",
+        r" und (?:dem )?",
+        r"[和与と]|(?:와|과) ",
+        r" y (?:el )?",
+        r" et (?:le )?",
+        r" và ",
+        r" ?(?:และ|กับ) ?",
+        r" ?و ?",
+    )
+)
+_BETWEEN_BEFORE = re.compile(
+    r"(?:\b(?:between(?: the)?|zwischen(?: dem)?|entre(?: el| le)?|giữa|بين)|在|ระหว่าง) ?$"
+)
 _BETWEEN_BEHIND = re.compile(r"之?[间間]|の間| ?사이")
 _NEAR = 20
 """Characters in which a word stands that ties to a time behind it."""
 _RANGE_END = re.compile("まで|까지|为止")
 
+_SIDES = {
+    "since": (
+        *("since", "seit", "ab", "desde", "a partir de", "a partir del", "depuis", "à partir de"),
+        *("à partir du", "à partir d'", "dès", "từ", "kể từ", "منذ"),
+    ),
+    "after": ("after", "nach", "después de", "después del", "tras", "après", "sau", "بعد"),
+    "before": ("before", "prior to", "vor", "antes de", "antes del", "avant", "trước", "قبل"),
+    "until": (
+        *("until", "till", "up to", "bis", "bis zum", "hasta", "jusqu'au", "jusqu'à", "jusqu'en"),
+        *("đến", "cho đến", "tới", "cho tới", "حتى", "لغاية"),
+    ),
+}
+_ARTICLES = ("", " the", " dem", " el", " la", " le", " l'")
+_SIDE_OF = {
+    glued + word + article: side
+    for side, words in _SIDES.items()
+    for word in words
+    for article in _ARTICLES
+    for glued in (("", "و", "ف") if "ء" <= word[0] <= "ي" else ("",))
+}
+_SIDE_WORDS = max(len(words.split()) for words in _SIDE_OF)
+# Thai has no spaces.
+_SIDE_OF_UNSPACED = {"ตั้งแต่": "since", "นับจาก": "since", "หลังจาก": "after", "หลัง": "after", "ก่อน": "before"}
+_SIDE_OF_UNSPACED |= {"ถึง": "until"}
+_BEHIND = re.compile(r"之?[间間]|の間| ?사이")
+_NEAR = 20
+"""Characters in which a word stands that ties to a time behind it."""
+_RANGE_END = re.compile("まで|까지|为止")
+
+_SINCE = _ways(
+    r"since|seit(?: dem)?|ab(?: dem)?",
+    r"desde(?: el| la)?|a partir del?",
+    r"depuis(?: le)?|à partir (?:du|de|d')|dès(?: le)?",
+    r"(?:kể )?từ",
+    r"[وف]?منذ",
+)
+_AFTER = _ways(r"after|nach(?: dem)?", r"después del?|tras(?: el| la)?", r"après(?: le)?", "sau", r"[وف]?بعد")
+_UP_TO = _ways(r"before|prior to|vor(?: dem)?", r"antes del?(?: la)?", r"avant(?: le)?", "trước", r"[وف]?قبل")
+_UNTIL = _ways(
+    r"until|till|up to|bis(?: zum)?",
+    r"hasta(?: el| la)?",
+    r"jusqu'(?:au|à|en)",
+    r"(?:cho )?(?:đến|tới)",
+    r"[وف]?(?:حتى|لغاية)",
+)
 _BEFORE = re.compile(
-    r"\b(?:(?P<since>since|seit(?: dem)?|ab(?: dem)?)|(?P<after>after|nach(?: dem)?)"
-    r"|(?P<before>before|prior to|vor(?: dem)?)|(?P<until>until|till|up to|bis(?: zum)?))(?: the)? $"
+    rf"\b(?:(?P<since>{_SINCE})|(?P<after>{_AFTER})|(?P<before>{_UP_TO})|(?P<until>{_UNTIL}))"
+    r"(?: the| la| l')?(?: |(?<='))$"
+)
+_BEFORE_UNSPACED = re.compile(
+    "(?:(?P<since>ตั้งแต่|นับจาก)|(?P<after>หลังจาก|หลัง)|(?P<before>ก่อน)|(?P<until>จนถึง|ถึง)) ?$"
 )
 _BEHIND = re.compile(
-    r" ?(?:(?P<since>以来|以降|から|起(?![床来码])|开始|이래|부터|onwards?\b)"
+    r" ?(?:(?P<since>以来|以降|から|起(?![床来码])|开始|이래|부터|onwards?\b|เป็นต้น[มไ]"
+    r"|en adelante\b|trở (?:đi|lại đây)\b|فصاعد)"
     r"|(?P<after>之后|以后|后(?![面来天台半])|이후|후에)"
     r"|(?P<before>之前|以前|より前|前(?![面台后半])|이전|전에)|(?P<until>为止|まで|까지))"
 )
@@ -50,7 +126,7 @@ def join_ranges(text: str, found: Sequence[Found]) -> list[Found]:
             and (spans := tuple(_ranges(last.spans, one.spans)))
         ):
             end = _RANGE_END.match(text, one.end)
-            joined[-1] = Found(last.start, end.end() if end else one.end, spans)
+            joined[-1] = Found(last.start, end.end() if end else one.end, spans, closed=True)
         else:
             joined.append(one)
     return joined
@@ -86,15 +162,33 @@ def open_ends(text: str, found: Sequence[Found], today: date) -> list[Found]:
     return [_opened(text, one, today) for one in found]
 
 
+def _side(text: str, one: Found) -> str | None:
+    """From where a time reaches, or where to, if what stands around it says so."""
+    before = _just_before(text, one)
+    if before.endswith((" ", "'")):
+        words = before.split()
+        for count in range(1, _SIDE_WORDS + 1):
+            side = _SIDE_OF.get(" ".join(words[-count:]))
+            if side:
+                return side
+    if not before.isascii():
+        bare = before.rstrip()
+        for word, side in _SIDE_OF_UNSPACED.items():
+            if bare.endswith(word):
+                return side
+    behind = _BEHIND.match(text, one.end)
+    return behind.lastgroup if behind else None
+
+
 def _opened(text: str, one: Found, today: date) -> Found:
-    side = _BEFORE.search(_just_before(text, one)) or _BEHIND.match(text, one.end)
-    if side is None:
+    side = _side(text, one)
+    if side is None or (one.closed and side == "since"):
         return one
     # Of the years that a date may mean it is the last one that has begun.
     begun = [span for span in one.spans if span[0] <= today]
     start, end = max(begun) if begun and len(one.spans) > 1 else one.spans[0]
     tomorrow = today + timedelta(days=1) if today < date.max else today
-    match side.lastgroup:
+    match side:
         case "since":
             span = start, max(tomorrow, end)
         case "after":
@@ -103,4 +197,5 @@ def _opened(text: str, one: Found, today: date) -> Found:
             span = date.min, start
         case _:
             span = date.min, end
-    return replace(one, spans=(span,))
+    # Before the first day of the calendar there is none.
+    return replace(one, spans=(span,) if span[0] < span[1] else ())

@@ -1,11 +1,12 @@
 """Times in Korean."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import date
 
-from muniment_server.retrieval.times import spans
-from muniment_server.retrieval.times.spans import FEW, Rule, Span, alternatives, relative_day, rule
+from muniment_server.retrieval.times import makers, spans
+from muniment_server.retrieval.times.makers import Named
+from muniment_server.retrieval.times.spans import FEW, Part, Rule, Span, alternatives, relative_day, rule
 
 _WEEKDAYS = {char: number for number, char in enumerate("월화수목금토일")}
 _SEASONS = {"봄": 3, "여름": 6, "가을": 9, "겨울": spans.WINTER}
@@ -38,6 +39,15 @@ _NATIVE |= {"일곱": 7, "여덟": 8, "아홉": 9, "열": 10, "열한": 11, "열
 _MONTHS = {"일": 1, "이": 2, "삼": 3, "사": 4, "오": 5, "유": 6, "육": 6, "칠": 7, "팔": 8, "구": 9, "시": 10}
 _MONTHS |= {"십": 10, "십일": 11, "십이": 12}
 
+_HOLIDAYS = {
+    "크리스마스이브": (12, 24, 1),
+    "크리스마스": (12, 25, 1),
+    "성탄절": (12, 25, 1),
+    "광복절": (8, 15, 1),
+}
+_HOLIDAYS |= {"새해 첫날": (1, 1, 1)}
+
+_HOLIDAY = alternatives(_HOLIDAYS).replace(r"\ ", " ")
 _WHICH = alternatives(_OFFSETS)
 _SINO = r"(?:[이삼사오육칠팔구]?십[일이삼사오육칠팔구]?|[일이삼사오육칠팔구])"
 _COUNT = rf"\d{{1,3}}|{alternatives(_NATIVE)}|{_SINO}"
@@ -45,7 +55,7 @@ _DAY = rf"(?:3[01]|[12]\d|0?[1-9](?!\d)|{_SINO})"
 _MONTH = r"(?:1[0-2]|0?[1-9](?!\d))"
 _YEAR = rf"(?:(?P<year>(?:19|20)\d\d) ?년(?:도)? ?|(?P<near>{alternatives(_YEARS)}) ?)"
 _NEAR = rf"(?:(?P<which>{_WHICH}) ?)"
-_ALONE = r"(?<![가-힣\d.])"
+_ALONE = r"(?<![가-힣\d.])(?<!\d년 )"
 # What stands behind a time is a particle or nothing: 전화 and 후배 are words.
 _END = r"(?![가-힣])|(?=에|의|은|는|도|부터|까지|엔|날|밤|이|을|과|와|로|쯤|만|저녁|아침|오후|오전)"
 
@@ -61,117 +71,85 @@ def _number(text: str) -> float:
     return float(_DIGITS[text])
 
 
-def _years(match: re.Match[str], today: date) -> Iterable[int]:
-    found = match.groupdict()
-    if found.get("year"):
-        return [int(found["year"])]
-    if found.get("near"):
-        return [today.year + _YEARS[found["near"]]]
-    return spans.possible_years(today)
+def _date(named: Named, today: date) -> Iterable[Span]:
+    if "which" in named and "day" not in named:
+        return makers.near_month(named, today)
+    return makers.a_date(named, today)
 
 
-def _date(match: re.Match[str], today: date) -> Iterator[Span]:
-    found, month = match.groupdict(), match["month"]
-    day, until = found.get("day"), found.get("until")
-    number = int(month) if month.isdigit() else _MONTHS[month]
-    if found.get("which") and not day:
-        yield spans.named_month(number, _OFFSETS[found["which"]], today)
-        return
-    yield from spans.dates(
-        _years(match, today),
-        number,
-        int(_number(day)) if day else None,
-        int(_number(until)) if until else None,
-    )
+def _away(named: Named, today: date) -> Iterable[Span]:
+    return makers.away({"count": FEW, "unit": "day", **named}, today)
 
 
-def _year(match: re.Match[str], today: date) -> Iterator[Span]:
-    for year in _years(match, today):
-        yield spans.years(year)
-
-
-def _season(match: re.Match[str], today: date) -> Iterator[Span]:
-    first, which = _SEASONS[match["season"]], match["which"]
-    if which:
-        yield spans.season(first, _OFFSETS[which], today)
-    else:
-        yield from spans.seasons(first, _years(match, today))
-
-
-def _near(match: re.Match[str], today: date) -> Iterator[Span]:
-    yield spans.unit(_UNITS[match["unit"]], _OFFSETS[match["which"]], today)
-
-
-def _weekday(match: re.Match[str], today: date) -> Iterator[Span]:
-    number, which = _WEEKDAYS[match["weekday"]], match["which"]
-    if not which:
-        yield spans.last_weekday(number, today)
-    elif match["week"]:
-        yield spans.weekday_of_week(number, _OFFSETS[which], today)
-    else:
-        yield spans.weekday(number, _OFFSETS[which], today)
-
-
-def _weekdays(match: re.Match[str], today: date) -> Iterator[Span]:
-    yield spans.weekdays(_WEEKDAYS[match["weekday"]], _WEEKDAYS[match["last"]], today)
-
-
-def _away(sign: int) -> spans.Make:
-    def make(match: re.Match[str], today: date) -> Iterator[Span]:
-        if match["days"]:
-            yield spans.away("day", _COUNTED_DAYS[match["days"]], sign, today)
-        elif match["unit"]:
-            yield spans.away(_UNITS[match["unit"]], _number(match["count"]), sign, today)
-        else:
-            yield spans.away("day", FEW, sign, today)
-
-    return make
-
-
-def _within(match: re.Match[str], today: date) -> Iterator[Span]:
-    sign = 1 if match["which"] in ("다음", "앞으로") else -1
-    yield spans.within(_UNITS[match["unit"]], _number(match["count"]), today, sign)
-
-
+_by = makers.reading(
+    year=int,
+    near=_YEARS.__getitem__,
+    which=_OFFSETS.__getitem__,
+    week=_OFFSETS.__getitem__,
+    month=lambda text: int(text) if text.isdigit() else _MONTHS[text],
+    day=lambda text: int(_number(text)),
+    until=lambda text: int(_number(text)),
+    weekday=_WEEKDAYS.__getitem__,
+    last_weekday=_WEEKDAYS.__getitem__,
+    season=_SEASONS.__getitem__,
+    unit=_UNITS.__getitem__,
+    count=lambda text: _COUNTED_DAYS[text] if text in _COUNTED_DAYS else _number(text),
+    ago=_number,
+    sign=lambda text: 1 if text in ("다음", "앞으로") else -1,
+    holiday=_HOLIDAYS.__getitem__,
+)
 _COUNTED = (
-    rf"(?<![가-힣\d])(?:(?P<days>{alternatives(_COUNTED_DAYS)})|며칠"
+    rf"(?<![가-힣\d])(?:(?P<count_>{alternatives(_COUNTED_DAYS)})|며칠"
     rf"|(?P<count>{_COUNT}) ?(?P<unit>주일|개월|일|주|달|년))"
 )
 
 # The order counts: what a rule has read is not read again by those below it.
 RULES: tuple[Rule, ...] = (
-    rule(rf"{_COUNTED} ?전(?:(?![가-힣])|(?=에|의|부터|까지|쯤|만|엔))", _away(-1)),
-    rule(rf"{_COUNTED} ?[후뒤](?:(?![가-힣])|(?=에|의|부터|까지|쯤|엔))", _away(1)),
     rule(
-        rf"(?P<which>지난|최근|다음|앞으로) ?(?P<count>{_COUNT}) ?(?P<unit>주일|개월|일|주|달|년)"
+        rf"(?<![가-힣\d])(?P<ago>{_COUNT}) ?년 ?전(?:의)? (?P<month>{_MONTH}) ?월(?: ?(?P<day>{_DAY}) ?일)?",
+        _by(makers.a_date),
+    ),
+    rule(rf"(?:{_YEAR}|{_ALONE}{_NEAR})(?P<holiday>{_HOLIDAY})", _by(makers.holiday)),
+    rule(rf"{_ALONE}(?P<holiday>{_HOLIDAY})(?:{_END})(?! (?:선물|트리|카드|파티))", _by(makers.holiday)),
+    rule(rf"{_COUNTED} ?전(?:(?![가-힣])|(?=에|의|부터|까지|쯤|만|엔))", _by(_away, sign=-1)),
+    rule(rf"{_COUNTED} ?[후뒤](?:(?![가-힣])|(?=에|의|부터|까지|쯤|엔))", _by(_away, sign=1)),
+    rule(
+        rf"(?P<sign>지난|최근|다음|앞으로) ?(?P<count>{_COUNT}) ?(?P<unit>주일|개월|일|주|달|년)"
         r"(?: ?동안|간)?",
-        _within,
+        _by(makers.within),
     ),
     rule(
         rf"(?:{_YEAR}|{_ALONE})(?P<month>{_MONTH}) ?월 ?(?P<day>{_DAY}) ?일?"
         rf"(?: ?[-~] ?| ?(?:부터|에서) )(?P<until>{_DAY}) ?일(?:까지)?",
-        _date,
+        _by(_date),
     ),
-    rule(rf"{_YEAR}(?P<month>{_MONTH}|{alternatives(_MONTHS)}) ?월(?: ?(?P<day>{_DAY}) ?일)?", _date),
-    rule(rf"{_ALONE}{_NEAR}(?P<month>{_MONTH}) ?월(?! ?\d)", _date),
-    rule(rf"{_ALONE}(?P<month>{_MONTH}) ?월(?: ?(?P<day>{_DAY}) ?일)?", _date),
-    rule(rf"{_ALONE}(?P<month>{alternatives(_MONTHS)})월 ?(?P<day>{_DAY}) ?일", _date),
-    rule(rf"{_ALONE}(?P<month>{alternatives(_MONTHS)})월(?=에|달|의)", _date),
-    rule(rf"{_ALONE}(?:{_YEAR}|{_NEAR})(?P<season>{alternatives(_SEASONS)})", _season),
-    rule(rf"{_ALONE}(?P<which>)(?P<season>여름|가을|겨울)(?=에)", _season),
+    rule(rf"{_YEAR}(?P<month>{_MONTH}|{alternatives(_MONTHS)}) ?월(?: ?(?P<day>{_DAY}) ?일)?", _by(_date)),
+    rule(rf"{_ALONE}{_NEAR}(?P<month>{_MONTH}) ?월(?! ?\d)", _by(_date)),
+    rule(rf"{_ALONE}(?P<month>{_MONTH}) ?월(?: ?(?P<day>{_DAY}) ?일)?", _by(_date)),
+    rule(rf"{_ALONE}(?P<month>{alternatives(_MONTHS)})월 ?(?P<day>{_DAY}) ?일", _by(_date)),
+    rule(rf"{_ALONE}(?P<month>{alternatives(_MONTHS)})월(?=에|달|의)", _by(_date)),
+    rule(rf"{_ALONE}(?:{_YEAR}|{_NEAR})(?P<season>{alternatives(_SEASONS)})", _by(makers.season)),
+    rule(rf"{_ALONE}(?P<season>여름|가을|겨울)(?=에)", _by(makers.season)),
     rule(rf"{_ALONE}(?:그저께|그제(?!서?야)|엊그제)", relative_day(-2)),
     rule(rf"{_ALONE}(?:어제|어젯밤|어저께)", relative_day(-1)),
     rule(rf"{_ALONE}(?:오늘)", relative_day(0)),
     rule(rf"{_ALONE}(?:내일모레|모레)", relative_day(2)),
     rule(rf"{_ALONE}(?:내일)", relative_day(1)),
     rule(
-        r"(?P<weekday>[월화수목금토일])요일 ?(?:부터|에서|-|~) ?(?P<last>[월화수목금토일])요일(?:까지)?",
-        _weekdays,
+        r"(?P<weekday>[월화수목금토일])요일 ?(?:부터|에서|-|~) ?"
+        r"(?P<last_weekday>[월화수목금토일])요일(?:까지)?",
+        _by(makers.some_weekdays),
     ),
-    rule(rf"{_ALONE}{_NEAR}(?P<week>주)? ?(?P<weekday>[월화수목금토일])요일", _weekday),
-    rule(rf"{_ALONE}(?P<which>)(?P<weekday>[월화수목금토일])요일(?!마다)", _weekday),
-    rule(rf"{_ALONE}{_NEAR}(?P<unit>주말|주|달)(?:{_END})", _near),
-    rule(rf"{_ALONE}주말(?=에|$)", lambda match, today: [spans.the_weekend(today)]),
-    rule(rf"{_YEAR}(?:{_END})", _year),
+    rule(
+        rf"{_ALONE}{_NEAR.replace('P<which>', 'P<week>')}주 ?(?P<weekday>[월화수목금토일])요일",
+        _by(makers.weekday),
+    ),
+    rule(rf"{_ALONE}{_NEAR}(?P<weekday>[월화수목금토일])요일", _by(makers.weekday)),
+    # A date is blank by now: "5월 5일 화요일" is one day.
+    rule(rf"{_ALONE}(?<!\x00)(?<!\x00 )(?P<weekday>[월화수목금토일])요일(?!마다)", _by(makers.weekday)),
+    rule(rf"{_ALONE}{_NEAR}(?P<unit>주말|주|달)(?:{_END})", _by(makers.near_unit)),
+    rule(rf"{_ALONE}주말(?=에|$)", _by(makers.the_weekend)),
+    rule(rf"{_YEAR}(?:{_END})", _by(makers.a_year)),
 )
 HINT = re.compile(r"[가-힣]")
+PARTS: tuple[Part, ...] = ((HINT, RULES),)

@@ -5,7 +5,7 @@ units away something lies: -1 is the last one, 0 this one, 1 the next.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 
 MAX_CHARACTERS = 8_192
@@ -19,6 +19,8 @@ WINTER = 12
 Span = tuple[date, date]
 Make = Callable[[re.Match[str], date], Iterable[Span]]
 Rule = tuple[re.Pattern[str], Make]
+Part = tuple[re.Pattern[str], Sequence[Rule]]
+"""Rules, and what is in each text in which any of them reads something."""
 
 # "a few weeks ago": at least and at most.
 _FEW_ARE = {"day": (1, 7), "week": (2, 6), "month": (2, 6), "year": (2, 6)}
@@ -34,6 +36,11 @@ def rule(pattern: str, make: Make) -> Rule:
 def alternatives(words: Iterable[str]) -> str:
     """The words as a pattern, the longest first."""
     return "|".join(sorted(map(re.escape, words), key=lambda word: (-len(word), word)))
+
+
+def after(*words: str) -> str:
+    """What stands behind one of these words, without reading it."""
+    return "(?:" + "|".join(rf"(?<=\b{word} )" for word in words) + ")"
 
 
 def days(start: date, count: int = 1) -> Span:
