@@ -9,9 +9,8 @@ from uuid import UUID
 from muniment_server.audit.canonical import CHAIN_START
 from muniment_server.audit.events import AuditAction, AuditOutcome, first_id_at
 from muniment_server.audit.stored import EventForged, StoredEvent, open_event
-from muniment_server.crypto.errors import CiphertextInvalid, TokenInvalid
+from muniment_server.crypto.errors import CiphertextInvalid
 from muniment_server.crypto.tenant_key import TenantKey
-from muniment_server.domain.errors import PageTokenInvalid
 from muniment_server.domain.model import Scope, ScopeKind, ScopeRow, SourceType, TimeRange
 from muniment_server.identity.principal import CallContext
 from muniment_server.storage.audit import page_of_events
@@ -19,6 +18,7 @@ from muniment_server.storage.database import UnitOfWork
 from muniment_server.storage.memories import read_scopes
 from muniment_server.telemetry.instruments import metrics
 
+from .paging import opened_token
 from .scoping import bind_scope, read_label, reading_key
 from .services import Services, utc_now
 
@@ -85,7 +85,7 @@ async def audit_page(
     scope_id = _scope_restriction(context, key, query)
     size = min(page_size or DEFAULT_PAGE, MAX_PAGE)
     binding = b"audit" + context.principal.credential_id.bytes + arguments
-    before = _open_token(key, page_token, binding)
+    before = opened_token(key, page_token, binding, lambda raw: UUID(bytes=raw))
     rendered: list[Rendered] = []
     used = 0
     first = True
@@ -126,15 +126,6 @@ def _scope_restriction(context: CallContext, key: TenantKey, query: AuditQuery) 
     if context.principal.subject is not None:
         return key.scope_id(int(ScopeKind.SUBJECT), context.principal.subject)
     return None
-
-
-def _open_token(key: TenantKey, page_token: str, binding: bytes) -> UUID | None:
-    if not page_token:
-        return None
-    try:
-        return UUID(bytes=key.open_token(page_token, binding))
-    except (TokenInvalid, ValueError):
-        raise PageTokenInvalid() from None
 
 
 async def _read(

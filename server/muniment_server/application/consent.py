@@ -41,7 +41,7 @@ from .repeating import Epochs, repeated
 from .scoping import bind_scope, create_scope, is_genuine_scope, reading_key, usable_scope, writing_key
 from .sealing import ScopeChange
 from .services import Services
-from .viewing import may_name, view_of
+from .viewing import view_within
 
 METHOD = "SetConsent"
 WITHDRAWN = 2
@@ -265,9 +265,7 @@ async def read_consent(services: Services, work: UnitOfWork, key: TenantKey, sco
 async def get_consent(services: Services, context: CallContext, scope: Scope) -> Consent:
     """What a subject decided. Raises PermissionDenied, IntegrityViolation."""
     bind_scope(context, scope)
-    view = await view_of(services, context, scope)
-    if view is not None and not may_name(view, scope.kind, scope.label):
-        raise PermissionDenied("space")
+    await view_within(services, context, scope)
     key = await services.keys.tenant(context.tenant_id)
     scope_id = key.scope_id(int(scope.kind), scope.label)
     async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:

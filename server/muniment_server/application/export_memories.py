@@ -5,20 +5,19 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from muniment_server.audit.events import AuditAction
-from muniment_server.crypto.errors import CiphertextInvalid
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
-from muniment_server.domain.errors import PermissionDenied
+from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.model import EVERY_STATE, Memory, MemoryState, Revision, Scope
 from muniment_server.identity.principal import CallContext
 from muniment_server.storage.memories import read_scopes
 from muniment_server.storage.transfer import export_page
 
+from .opening import opened_memory
 from .scoping import bind_scope, reading_key
-from .sealing import is_genuine, open_content
 from .services import Services
-from .viewing import may_name, shows, view_of
-from .views import to_memory, weight
+from .viewing import shows, view_within
+from .views import weight
 
 _ROWS = 200
 _MESSAGE_BYTES = 1_000_000
@@ -42,9 +41,7 @@ async def export_memories(
     """
     bind_scope(context, scope)
     key = await services.keys.tenant(context.tenant_id)
-    view = await view_of(services, context, scope)
-    if view is not None and not may_name(view, scope.kind, scope.label):
-        raise PermissionDenied("space")
+    view = await view_within(services, context, scope)
     scope_id = key.scope_id(int(scope.kind), scope.label)
     after: UUID | None = None
     while True:
@@ -61,34 +58,21 @@ async def export_memories(
             scope_key = await reading_key(
                 services.keys, context.tenant_id, scope_id, row.key_epoch if row else None
             )
-            memories: list[Memory] = []
-            broken: list[UUID] = []
-            for revision, contradicted in found:
-                if not shows(view, revision):
-                    continue
-                memory = None if contradicted else _whole(scope_key, key, revision, scope)
-                if memory is None:
-                    broken.append(revision.memory_id)
-                else:
-                    memories.append(memory)
+            memories, broken = _opened(found, view, scope_key, key, scope)
             now = services.clock()
             if broken:
                 await services.trail.integrity_violation(
                     work, key, context, now=now, scope_id=scope_id, memory_ids=broken, check="seal"
                 )
             if memories or after is None:
-                named = [memory.memory_id for memory in memories]
-                await services.trail.record(
+                await services.trail.memories_read(
                     work,
                     key,
                     context,
                     AuditAction.EXPORT_MEMORIES,
                     now=now,
                     scope_id=scope_id,
-                    memory_ids=named,
-                    details={
-                        "memories_read": {"memory_ids": [str(one) for one in named], "count": len(named)}
-                    },
+                    memory_ids=[memory.memory_id for memory in memories],
                 )
         services.on_recorded(context.tenant_id)
         for part in _messages(memories, broken):
@@ -98,14 +82,27 @@ async def export_memories(
         after = found[-1][0].memory_id
 
 
-def _whole(key: ScopeKey | None, tenant_key: TenantKey, revision: Revision, scope: Scope) -> Memory | None:
-    try:
-        if key is None or not is_genuine(key, tenant_key.tenant_id, revision):
-            return None
-        content = open_content(key, revision)
-    except (CiphertextInvalid, ValueError):
-        return None
-    return to_memory(tenant_key, revision, scope.kind, scope.label, *content[:3])
+def _opened(
+    found: Sequence[tuple[Revision, bool]],
+    view: AgentView | None,
+    key: ScopeKey | None,
+    tenant_key: TenantKey,
+    scope: Scope,
+) -> tuple[list[Memory], list[UUID]]:
+    """What the view shows of a page, whole, and the ids of those whose seal does not hold."""
+    memories: list[Memory] = []
+    broken: list[UUID] = []
+    for revision, contradicted in found:
+        if not shows(view, revision):
+            continue
+        memory = None
+        if key is not None and not contradicted:
+            memory = opened_memory(key, tenant_key, revision, scope.kind, scope.label)
+        if memory is None:
+            broken.append(revision.memory_id)
+        else:
+            memories.append(memory)
+    return memories, broken
 
 
 def _messages(memories: Sequence[Memory], broken: list[UUID]) -> list[Exported]:

@@ -1,18 +1,16 @@
 """GetMemory and ListMemories: reads by id and page by page, each memory held against its seal."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from muniment_server.audit.events import AuditAction
-from muniment_server.crypto.errors import CiphertextInvalid, TokenInvalid
+from muniment_server.crypto.errors import CiphertextInvalid
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
-from muniment_server.domain.errors import (
-    IntegrityViolation,
-    MemoryNotFound,
-    PageTokenInvalid,
-)
+from muniment_server.domain.agent_views import AgentView
+from muniment_server.domain.errors import IntegrityViolation, MemoryNotFound
 from muniment_server.domain.model import Memory, MemoryFilter, Revision, Scope, ScopeKind, ScopeRow
 from muniment_server.identity.principal import CallContext
 from muniment_server.storage.database import UnitOfWork
@@ -27,11 +25,12 @@ from muniment_server.storage.memories import (
 from muniment_server.telemetry.instruments import metrics
 
 from .consistency import check_token, issue_token
+from .opening import opened_memory
+from .paging import opened_token
 from .scoping import agent_in_reach, bind_scope, in_reach, read_label, reading_key
-from .sealing import is_genuine, open_content
 from .services import Services
 from .viewing import may_name, shows, view_of, within_view
-from .views import to_memory, tombstone, weight
+from .views import tombstone, weight
 
 MAX_REVISIONS = 100
 DEFAULT_PAGE = 100
@@ -62,17 +61,25 @@ class Page:
     consistency_token: str
 
 
-def _viewed(
-    key: ScopeKey, tenant_key: TenantKey, revision: Revision, kind: ScopeKind, label: str, full: bool
-) -> Memory | None:
-    """The caller's view of a revision, or None when its seal does not hold."""
-    try:
-        if not is_genuine(key, tenant_key.tenant_id, revision):
-            return None
-        content, attributes, speaker = open_content(key, revision)[:3] if full else (None, None, None)
-    except (CiphertextInvalid, ValueError):
-        return None
-    return to_memory(tenant_key, revision, kind, label, content, attributes, speaker)
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What every step of a read by id needs. view: what the caller may see. full: with what is encrypted."""
+
+    services: Services
+    context: CallContext
+    work: UnitOfWork
+    tenant_key: TenantKey
+    view: AgentView | None
+    full: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Revisions:
+    """Revisions of a memory, newest first; `older`: how many there are behind them."""
+
+    told: list[Memory]
+    broken: list[int]
+    older: int
 
 
 async def get_memory(
@@ -94,93 +101,100 @@ async def get_memory(
     if consistency_token is not None:
         check_token(tenant_key, services.instance, consistency_token, "consistency.at_least_as_fresh.token")
     view = await view_of(services, context)
-    now = services.clock()
-    token = issue_token(tenant_key, services.instance, now)
+    token = issue_token(tenant_key, services.instance, services.clock())
     async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
-        found = await read_memories(work, [memory_id])
-        if not found:
-            erased = (await tombstones(work, [memory_id])).get(memory_id)
-            if erased is None or not in_reach(context, tenant_key, erased["scope_id"]):
-                raise MemoryNotFound(str(memory_id))
-            if not isinstance(erased["erase_time"], datetime):
+        reading = _Reading(services, context, work, tenant_key, view, full)
+        rows = await read_memories(work, [memory_id])
+        if rows:
+            revision, contradicted = rows[0]
+            scope_id = revision.scope_id
+            key, kind, label = await _reached(reading, revision)
+            memory = None
+            if not contradicted:
+                memory = opened_memory(key, tenant_key, revision, kind, label, full=full)
+            if memory is None:
+                metrics().integrity_violation(1)
                 raise IntegrityViolation(str(memory_id))
-            await _record_read(
-                services, context, work, tenant_key, AuditAction.GET_MEMORY, erased["scope_id"], [memory_id]
-            )
-            return Found(tombstone(memory_id, erased["erase_time"]), [], 0, [], token)
-        revision, contradicted = found[0]
-        within = in_reach(context, tenant_key, revision.scope_id) and agent_in_reach(context, revision.agent)
-        if not within or not shows(view, revision):
-            raise MemoryNotFound(str(memory_id))
-        row = (await read_scopes(work, [revision.scope_id])).get(revision.scope_id)
-        key, label = await _opened(services, context, tenant_key, row)
-        if view is not None and not may_name(view, _kind(row), label):
-            raise MemoryNotFound(str(memory_id))
-        memory = None if contradicted else _viewed(key, tenant_key, revision, _kind(row), label, full)
-        if memory is None:
-            metrics().integrity_violation(1)
-            raise IntegrityViolation(str(memory_id))
-        revisions: list[Memory] = []
-        broken: list[int] = []
-        older = 0
-        if include_revisions:
-            if before_revision is None or before_revision > revision.revision:
-                revisions.append(memory)
-            history = await read_revisions(work, memory_id, before_revision, MAX_REVISIONS)
-            used = _weight(memory)
-            last = before_revision or revision.revision
-            for earlier in history:
-                if not shows(view, earlier) or not agent_in_reach(context, earlier.agent):
-                    # Its number is no secret: that of the current revision tells how many there were.
-                    last = earlier.revision
-                    continue
-                seen = _viewed(key, tenant_key, earlier, _kind(row), label, full)
-                used += _weight(seen)
-                if len(revisions) == MAX_REVISIONS or used > MAX_PAGE_BYTES:
-                    break
-                last = earlier.revision
-                if seen is None:
-                    broken.append(earlier.revision)
-                else:
-                    revisions.append(seen)
-            older = await count_revisions(work, memory_id, last)
-            if broken:
-                await _report_broken(services, context, work, tenant_key, revision.scope_id, [memory_id])
-        replace_time = await _replace_time(work, revision, revisions)
-        await _record_read(
-            services, context, work, tenant_key, AuditAction.GET_MEMORY, revision.scope_id, [memory_id]
+            revisions = _Revisions([], [], 0)
+            if include_revisions:
+                revisions = await _revisions(reading, key, kind, label, revision, memory, before_revision)
+            replace_time = await _replace_time(work, revision, revisions.told)
+            found = Found(memory, revisions.told, revisions.older, revisions.broken, token, replace_time)
+        else:
+            scope_id, left = await _erased(reading, memory_id)
+            found = Found(left, [], 0, [], token)
+        await services.trail.memories_read(
+            work,
+            tenant_key,
+            context,
+            AuditAction.GET_MEMORY,
+            now=services.clock(),
+            scope_id=scope_id,
+            memory_ids=[memory_id],
         )
-    return Found(memory, revisions, older, broken, token, replace_time)
-
-
-async def _record_read(
-    services: Services,
-    context: CallContext,
-    work: UnitOfWork,
-    key: TenantKey,
-    action: AuditAction,
-    scope_id: UUID,
-    memory_ids: list[UUID],
-    scope: Scope | None = None,
-) -> None:
-    await services.trail.record(
-        work,
-        key,
-        context,
-        action,
-        now=services.clock(),
-        scope_id=scope_id,
-        agent=scope.agent if scope else None,
-        session=scope.session if scope else None,
-        memory_ids=memory_ids,
-        details={
-            "memories_read": {
-                "memory_ids": [str(memory_id) for memory_id in memory_ids],
-                "count": len(memory_ids),
-            }
-        },
-    )
     services.on_recorded(context.tenant_id)
+    return found
+
+
+async def _erased(reading: _Reading, memory_id: UUID) -> tuple[UUID, Memory]:
+    """The scope and what is left of an erased memory. Raises MemoryNotFound, IntegrityViolation."""
+    row = (await tombstones(reading.work, [memory_id])).get(memory_id)
+    if row is None or not in_reach(reading.context, reading.tenant_key, row["scope_id"]):
+        raise MemoryNotFound(str(memory_id))
+    if not isinstance(row["erase_time"], datetime):
+        raise IntegrityViolation(str(memory_id))
+    return row["scope_id"], tombstone(memory_id, row["erase_time"])
+
+
+async def _reached(reading: _Reading, revision: Revision) -> tuple[ScopeKey, ScopeKind, str]:
+    """The scope of a memory that the caller may see. Raises MemoryNotFound, IntegrityViolation."""
+    context, view = reading.context, reading.view
+    within = in_reach(context, reading.tenant_key, revision.scope_id) and agent_in_reach(
+        context, revision.agent
+    )
+    if not within or not shows(view, revision):
+        raise MemoryNotFound(str(revision.memory_id))
+    row = (await read_scopes(reading.work, [revision.scope_id])).get(revision.scope_id)
+    if row is None:
+        raise IntegrityViolation()
+    key, label = await _opened(reading.services, context, reading.tenant_key, row)
+    if view is not None and not may_name(view, row.kind, label):
+        raise MemoryNotFound(str(revision.memory_id))
+    return key, row.kind, label
+
+
+async def _revisions(
+    reading: _Reading,
+    key: ScopeKey,
+    kind: ScopeKind,
+    label: str,
+    current: Revision,
+    memory: Memory,
+    before: int | None,
+) -> _Revisions:
+    """A page of a memory's revisions before a number, or from the current one on."""
+    told = [memory] if before is None or before > current.revision else []
+    broken: list[int] = []
+    used = weight(memory)
+    last = before or current.revision
+    for earlier in await read_revisions(reading.work, current.memory_id, before, MAX_REVISIONS):
+        if not shows(reading.view, earlier) or not agent_in_reach(reading.context, earlier.agent):
+            # Its number is no secret: that of the current revision tells how many there were.
+            last = earlier.revision
+            continue
+        seen = opened_memory(key, reading.tenant_key, earlier, kind, label, full=reading.full)
+        used += _weight(seen)
+        if len(told) == MAX_REVISIONS or used > MAX_PAGE_BYTES:
+            break
+        last = earlier.revision
+        if seen is None:
+            broken.append(earlier.revision)
+        else:
+            told.append(seen)
+    older = await count_revisions(reading.work, current.memory_id, last)
+    if broken:
+        await _report_broken(reading, current.scope_id, [current.memory_id])
+    return _Revisions(told, broken, older)
 
 
 async def _replace_time(work: UnitOfWork, current: Revision, revisions: list[Memory]) -> datetime | None:
@@ -196,18 +210,10 @@ def _weight(memory: Memory | None) -> int:
     return 0 if memory is None else weight(memory)
 
 
-def _kind(row: ScopeRow | None) -> ScopeKind:
-    if row is None:
-        raise IntegrityViolation()
-    return row.kind
-
-
 async def _opened(
-    services: Services, context: CallContext, tenant_key: TenantKey, row: ScopeRow | None
+    services: Services, context: CallContext, tenant_key: TenantKey, row: ScopeRow
 ) -> tuple[ScopeKey, str]:
     """The key and the label of a scope that a memory was found in. Raises IntegrityViolation."""
-    if row is None:
-        raise IntegrityViolation()
     key = await reading_key(services.keys, context.tenant_id, row.scope_id, row.key_epoch)
     if key is None:
         raise IntegrityViolation()
@@ -246,14 +252,11 @@ async def list_page(
         check_token(tenant_key, services.instance, consistency_token, "consistency.at_least_as_fresh.token")
     size = min(page_size or DEFAULT_PAGE, MAX_PAGE)
     binding = b"list" + arguments
-    after = _after(tenant_key, page_token, binding)
+    after = opened_token(tenant_key, page_token, binding, lambda raw: UUID(bytes=raw))
     scope_id = tenant_key.scope_id(int(scope.kind), scope.label)
     now = services.clock()
-    memories: list[Memory] = []
-    broken: list[UUID] = []
-    last: UUID | None = None
-    more = False
     async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
+        reading = _Reading(services, context, work, tenant_key, restriction.view, full)
         rows = await list_memories(
             work,
             restriction,
@@ -268,59 +271,61 @@ async def list_page(
         )
         row = (await read_scopes(work, [scope_id])).get(scope_id) if rows else None
         key = await reading_key(services.keys, context.tenant_id, scope_id, row.key_epoch if row else None)
-        used = 0
-        for index, (revision, contradicted) in enumerate(rows):
-            memory = (
-                None
-                if key is None or contradicted
-                else _viewed(key, tenant_key, revision, scope.kind, scope.label, full)
-            )
-            weight = _weight(memory)
-            if index == size or (memories and used + weight > MAX_PAGE_BYTES):
-                more = True
-                break
-            used += weight
-            last = revision.memory_id
-            if memory is None:
-                broken.append(revision.memory_id)
-            else:
-                memories.append(memory)
+        memories, broken, last = _page(reading, key, scope, rows, size)
         if broken:
-            await _report_broken(services, context, work, tenant_key, scope_id, broken)
-        await _record_read(
-            services,
-            context,
+            await _report_broken(reading, scope_id, broken)
+        await services.trail.memories_read(
             work,
             tenant_key,
+            context,
             AuditAction.LIST_MEMORIES,
-            scope_id,
-            [memory.memory_id for memory in memories],
-            scope,
+            now=services.clock(),
+            scope_id=scope_id,
+            memory_ids=[memory.memory_id for memory in memories],
+            agent=scope.agent,
+            session=scope.session,
         )
-    next_token = ""
-    if more and last is not None:
-        next_token = tenant_key.seal_token(last.bytes, binding)
+    services.on_recorded(context.tenant_id)
+    next_token = tenant_key.seal_token(last.bytes, binding) if last is not None else ""
     return Page(memories, next_token, broken, issue_token(tenant_key, services.instance, now))
 
 
-def _after(key: TenantKey, page_token: str, binding: bytes) -> UUID | None:
-    if not page_token:
-        return None
-    try:
-        return UUID(bytes=key.open_token(page_token, binding))
-    except (TokenInvalid, ValueError):
-        raise PageTokenInvalid() from None
+def _page(
+    reading: _Reading,
+    key: ScopeKey | None,
+    scope: Scope,
+    rows: Sequence[tuple[Revision, bool]],
+    size: int,
+) -> tuple[list[Memory], list[UUID], UUID | None]:
+    """The memories of a page, ids of those whose seal does not hold, and the last one if there are more."""
+    memories: list[Memory] = []
+    broken: list[UUID] = []
+    last: UUID | None = None
+    used = 0
+    for index, (revision, contradicted) in enumerate(rows):
+        memory = None
+        if key is not None and not contradicted:
+            memory = opened_memory(
+                key, reading.tenant_key, revision, scope.kind, scope.label, full=reading.full
+            )
+        used += _weight(memory)
+        if index == size or (memories and used > MAX_PAGE_BYTES):
+            return memories, broken, last
+        last = revision.memory_id
+        if memory is None:
+            broken.append(revision.memory_id)
+        else:
+            memories.append(memory)
+    return memories, broken, None
 
 
-async def _report_broken(
-    services: Services,
-    context: CallContext,
-    work: UnitOfWork,
-    key: TenantKey,
-    scope_id: UUID,
-    broken: list[UUID],
-) -> None:
-    await services.trail.integrity_violation(
-        work, key, context, now=services.clock(), scope_id=scope_id, memory_ids=broken, check="seal"
+async def _report_broken(reading: _Reading, scope_id: UUID, broken: list[UUID]) -> None:
+    await reading.services.trail.integrity_violation(
+        reading.work,
+        reading.tenant_key,
+        reading.context,
+        now=reading.services.clock(),
+        scope_id=scope_id,
+        memory_ids=broken,
+        check="seal",
     )
-    services.on_recorded(context.tenant_id)

@@ -6,14 +6,13 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from muniment_server.audit.events import AuditAction, from_micros, to_micros
-from muniment_server.crypto.errors import CiphertextInvalid, TokenInvalid
+from muniment_server.crypto.errors import CiphertextInvalid
 from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.agent_views import AgentView
 from muniment_server.domain.conflicts import MOST_NAMED, PossibleConflict, is_near, shared_terms
 from muniment_server.domain.content import Content
 from muniment_server.domain.differences import Reader
-from muniment_server.domain.errors import PageTokenInvalid, PermissionDenied
 from muniment_server.domain.model import Memory, MemoryState, Revision, Scope, ScopeKind, ScopeRow
 from muniment_server.identity.principal import CallContext
 from muniment_server.storage.database import Row, UnitOfWork
@@ -22,12 +21,13 @@ from muniment_server.storage.reviews import WaitingMemory, vectors_of, waiting_m
 from muniment_server.storage.rows import to_revision
 
 from .conflicts import near_request
+from .paging import opened_token
 from .read import MAX_PAGE_BYTES
 from .review_notes import note_seal
 from .scoping import bind_scope, is_genuine_scope, read_label, reading_key, scope_number
 from .sealing import is_genuine, open_content
 from .services import Services
-from .viewing import may_name, shows, view_of
+from .viewing import may_name, shows, view_of, view_within
 from .views import to_memory, weight
 
 DEFAULT_PAGE = 50
@@ -86,12 +86,10 @@ async def list_reviews(
     if scope is not None:
         bind_scope(context, scope)
     key = await services.keys.tenant(context.tenant_id)
-    view = await view_of(services, context, scope)
-    if scope is not None and view is not None and not may_name(view, scope.kind, scope.label):
-        raise PermissionDenied("space")
+    view = await (view_of(services, context) if scope is None else view_within(services, context, scope))
     settings = await services.settings.of(context.tenant_id)
     binding = b"reviews" + arguments
-    after = _after(key, page_token, binding)
+    after = opened_token(key, page_token, binding, _place)
     size = min(page_size or DEFAULT_PAGE, MAX_PAGE)
     async with services.database.transaction(context.tenant_id, timeout=context.remaining()) as work:
         found = await waiting_memories(
@@ -117,8 +115,7 @@ async def list_reviews(
                 memory_ids=broken,
                 check="seal",
             )
-        named = [one.waiting.revision.memory_id for one in opened]
-        await services.trail.record(
+        await services.trail.memories_read(
             work,
             key,
             context,
@@ -127,18 +124,14 @@ async def list_reviews(
             scope_id=_scope_id(context, key, scope),
             agent=scope.agent if scope else None,
             session=scope.session if scope else None,
-            memory_ids=named,
-            details={"memories_read": {"memory_ids": [str(one) for one in named], "count": len(named)}},
+            memory_ids=[one.waiting.revision.memory_id for one in opened],
         )
     services.on_recorded(context.tenant_id)
     lasting = timedelta(days=settings.review.expire_days)
     reviews = [
         _review(key, one, near.get(one.waiting.revision.memory_id, ()), lasting, full) for one in opened
     ]
-    token = ""
-    if last is not None:
-        place = to_micros(last.update_time).to_bytes(8, signed=True) + last.memory_id.bytes
-        token = key.seal_token(place, binding)
+    token = key.seal_token(_raw(last), binding) if last is not None else ""
     return ReviewPage(reviews, token, broken)
 
 
@@ -149,14 +142,12 @@ def _scope_id(context: CallContext, key: TenantKey, scope: Scope | None) -> UUID
     return None if subject is None else key.scope_id(int(ScopeKind.SUBJECT), subject)
 
 
-def _after(key: TenantKey, token: str, binding: bytes) -> tuple[datetime, UUID] | None:
-    if not token:
-        return None
-    try:
-        raw = key.open_token(token, binding)
-        return from_micros(int.from_bytes(raw[:8], signed=True)), UUID(bytes=raw[8:])
-    except (TokenInvalid, ValueError, OverflowError):
-        raise PageTokenInvalid() from None
+def _place(raw: bytes) -> tuple[datetime, UUID]:
+    return from_micros(int.from_bytes(raw[:8], signed=True)), UUID(bytes=raw[8:])
+
+
+def _raw(last: Revision) -> bytes:
+    return to_micros(last.update_time).to_bytes(8, signed=True) + last.memory_id.bytes
 
 
 async def _page(

@@ -19,6 +19,14 @@ async def view_of(services: Services, context: CallContext, scope: Scope | None 
     return await services.settings.view(context.tenant_id, agent)
 
 
+async def view_within(services: Services, context: CallContext, scope: Scope) -> AgentView | None:
+    """The view that bounds a call in a scope. Raises PermissionDenied for a space out of it."""
+    view = await view_of(services, context, scope)
+    if view is not None and not may_name(view, scope.kind, scope.label):
+        raise PermissionDenied("space")
+    return view
+
+
 async def within_view(
     services: Services, context: CallContext, scope: Scope, restriction: MemoryFilter
 ) -> MemoryFilter:
@@ -26,12 +34,8 @@ async def within_view(
 
     Raises PermissionDenied when the scope is a space out of the view.
     """
-    view = await view_of(services, context, scope)
-    if view is None:
-        return restriction
-    if not may_name(view, scope.kind, scope.label):
-        raise PermissionDenied("space")
-    return replace(restriction, view=view)
+    view = await view_within(services, context, scope)
+    return restriction if view is None else replace(restriction, view=view)
 
 
 async def check_space(services: Services, context: CallContext, scope: Scope) -> None:

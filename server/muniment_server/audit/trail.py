@@ -69,6 +69,38 @@ class AuditTrail:
         await write_event(work, key, event)
         return event
 
+    async def memories_read(
+        self,
+        work: UnitOfWork,
+        key: TenantKey,
+        context: CallContext,
+        action: AuditAction,
+        *,
+        now: datetime,
+        scope_id: UUID | None,
+        memory_ids: Sequence[UUID],
+        agent: str | None = None,
+        session: str | None = None,
+    ) -> None:
+        """Queue the event of a read, which names the memories that were shown."""
+        await self.record(
+            work,
+            key,
+            context,
+            action,
+            now=now,
+            scope_id=scope_id,
+            agent=agent,
+            session=session,
+            memory_ids=memory_ids,
+            details={
+                "memories_read": {
+                    "memory_ids": [str(memory_id) for memory_id in memory_ids],
+                    "count": len(memory_ids),
+                }
+            },
+        )
+
     async def integrity_violation(
         self,
         work: UnitOfWork,
