@@ -7,7 +7,16 @@ from datetime import date, timedelta
 from muniment_server.retrieval.times import makers, spans
 from muniment_server.retrieval.times.digits import DAY, YEAR
 from muniment_server.retrieval.times.makers import Named
-from muniment_server.retrieval.times.spans import FEW, Part, Span, after, alternatives, relative_day, rule
+from muniment_server.retrieval.times.spans import (
+    FEW,
+    Part,
+    Span,
+    after,
+    alternatives,
+    firsts,
+    relative_day,
+    rule,
+)
 
 _MONTH_NAMES = (
     *("january", "february", "march", "april", "may", "june"),
@@ -55,6 +64,7 @@ _HOLIDAYS |= {"boxing day": (12, 26, 1), "new year's day": (1, 1, 1), "new year'
 _IN_WORDS = alternatives(_DAYS_IN_WORDS).replace(r"\-", "[- ]")
 _MONTH = alternatives(MONTHS)
 _WEEKDAY = alternatives(_WEEKDAYS)
+_WEEKDAY_FIRSTS = firsts(_WEEKDAYS)
 _FULL_WEEKDAY = alternatives(_WEEKDAY_NAMES)
 _SEASON = alternatives(_SEASONS)
 _COUNT = r"\d{1,3}|" + alternatives(_NUMBERS).replace(r"\-", "[- ]").replace(r"\ ", " ")
@@ -141,10 +151,14 @@ _NOT_A_NUMBER_OF = (
     r"(?! ?(?:%|percent|people|persons|guests|times|miles?|kms?|kilomet|met(?:er|re)s?|hours?|minutes?"
     r"|days|weeks|months|years|dollars|euros|of (?:us|them|you|my|our|the)))"
 )
-_VERB = r"(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bthey )(?<!\bhe )(?<!\bshe )(?<!\bit )(?<!\bthat )(?<!\bwho )"
+_FIRSTS = firsts(MONTHS)
+_VERB = (
+    rf"(?=[{_FIRSTS}])\b"
+    r"(?<!\bi )(?<!\bwe )(?<!\byou )(?<!\bthey )(?<!\bhe )(?<!\bshe )(?<!\bit )(?<!\bthat )(?<!\bwho )"
+)
 _DAY_MONTH = rf"(?P<day>{DAY}){_ORDINAL}(?: of)? (?P<month>{_MONTH})\b\.?{_OF_YEAR}"
 _MONTH_DAY = (
-    rf"{_VERB}\b(?P<month>{_MONTH})\b\.? (?:the )?(?P<day>{DAY}){_ORDINAL}(?![\d:%]|\.\d){_NOT_A_NUMBER_OF}"
+    rf"{_VERB}(?P<month>{_MONTH})\b\.? (?:the )?(?P<day>{DAY}){_ORDINAL}(?![\d:%]|\.\d){_NOT_A_NUMBER_OF}"
 )
 _BEFORE = rf"\b(?P<unit>day|weekend|week|month|{_FULL_WEEKDAY})s? (?P<side>before|after) (?:the )?"
 _TIMES_OF = ("in", "during", "since", "of", "early", "late", "mid", "by", "until", "till", "before", "after")
@@ -191,7 +205,7 @@ PARTS: tuple[Part, ...] = (
                 rf"\b(?P<day>{DAY})(?:st|nd|rd|th)?(?: of)? (?P<month>{_MONTH})\b,? {_YEARS_AGO}",
                 _by(makers.a_date),
             ),
-            rule(rf"{_VERB}\b(?P<month>{_MONTH})\b,? {_YEARS_AGO}", _by(makers.a_date)),
+            rule(rf"{_VERB}(?P<month>{_MONTH})\b,? {_YEARS_AGO}", _by(makers.a_date)),
             rule(rf"\b{_YEARS_AGO},? in (?P<month>{_MONTH})\b", _by(makers.a_date)),
             rule(_BEFORE + _DAY_MONTH, _by(_before)),
             rule(_BEFORE + _MONTH_DAY + _OF_YEAR, _by(_before)),
@@ -233,7 +247,7 @@ PARTS: tuple[Part, ...] = (
                 r"|\b(?P<which__>this) may\b(?=\W*$|[,.;:!?])",
                 _by(makers.near_month, month=5),
             ),
-            rule(rf"{after(*_TIMES_OF)}(?P<month>{_MONTH})\b{_NO_YEAR}", _by(makers.a_date)),
+            rule(rf"{after(*_TIMES_OF, first=_FIRSTS)}(?P<month>{_MONTH})\b{_NO_YEAR}", _by(makers.a_date)),
             rule(rf"\bmid-(?P<month>{_MONTH})\b", _by(makers.a_date)),
         ),
     ),
@@ -262,7 +276,9 @@ PARTS: tuple[Part, ...] = (
             ),
             rule(rf"\b(?P<which>{_WHICH}) (?P<season>{_SEASON})\b", _by(makers.season)),
             rule(
-                after("in", "during", "of", "since", "in the", "during the", "since the")
+                after(
+                    "in", "during", "of", "since", "in the", "during the", "since the", first=firsts(_SEASONS)
+                )
                 + rf"(?P<season>{_SEASON})\b",
                 _by(makers.season),
             ),
@@ -316,15 +332,17 @@ PARTS: tuple[Part, ...] = (
             ),
             rule(rf"\b(?P<which>{_WHICH}) (?P<weekday>{_WEEKDAY})\b", _by(makers.weekday)),
             rule(
-                rf"{after('on', 'since', 'after')}(?P<weekday>{_FULL_WEEKDAY})\b{_NO_DATE}",
+                after("on", "since", "after", first=_WEEKDAY_FIRSTS)
+                + rf"(?P<weekday>{_FULL_WEEKDAY})\b{_NO_DATE}",
                 _by(makers.weekday),
             ),
             rule(
-                rf"{after('until', 'till', 'by', 'before')}(?P<weekday>{_FULL_WEEKDAY})\b{_NO_DATE}",
+                after("until", "till", "by", "before", first=_WEEKDAY_FIRSTS)
+                + rf"(?P<weekday>{_FULL_WEEKDAY})\b{_NO_DATE}",
                 _by(makers.next_weekday),
             ),
             rule(
-                rf"(?<!\bevery )(?<!\beach )\b(?P<weekday>{_FULL_WEEKDAY}){_NO_DATE}"
+                rf"(?=[{_WEEKDAY_FIRSTS}])\b(?<!\bevery )(?<!\beach )(?P<weekday>{_FULL_WEEKDAY}){_NO_DATE}"
                 rf"(?: (?:{_DAY_PART})\b|(?=\W*$))",
                 _by(makers.weekday),
             ),
@@ -373,7 +391,19 @@ PARTS: tuple[Part, ...] = (
                 _by(makers.a_year),
             ),
             rule(
-                after("in", "during", "since", "of", "year", "by", "until", "around", "before", "after")
+                after(
+                    "in",
+                    "during",
+                    "since",
+                    "of",
+                    "year",
+                    "by",
+                    "until",
+                    "around",
+                    "before",
+                    "after",
+                    first="12",
+                )
                 + rf"(?P<year>{YEAR})\b",
                 _by(makers.a_year),
             ),

@@ -4,7 +4,7 @@ import re
 
 from muniment_server.retrieval.times import makers, spans
 from muniment_server.retrieval.times.digits import DAY, MONTH, YEAR
-from muniment_server.retrieval.times.spans import FEW, Part, after, alternatives, relative_day, rule
+from muniment_server.retrieval.times.spans import FEW, Part, after, alternatives, firsts, relative_day, rule
 
 _MONTH_NAMES = (
     *("januar", "februar", "märz", "april", "mai", "juni", "juli"),
@@ -62,6 +62,7 @@ _YEARS_AGO = rf"vor (?P<ago>{_COUNT}) jahr(?:en)?\b"
 _NO_DATE = r"(?!,? (?:de[mnr] )?\x00)"
 _HOLIDAYS = {"weihnachten": (12, 24, 3), "heiligabend": (12, 24, 1), "heiligen abend": (12, 24, 1)}
 _HOLIDAYS |= {"silvester": (12, 31, 1), "neujahr": (1, 1, 1), "neujahrstag": (1, 1, 1)}
+_HOLIDAY_FIRSTS = firsts(_HOLIDAYS)
 _HOLIDAY = alternatives(_HOLIDAYS).replace(r"\ ", " ")
 _DAY_PART = "früh|morgens?|vormittags?|mittags?|nachmittags?|abends?|nachts?"
 
@@ -121,7 +122,8 @@ PARTS: tuple[Part, ...] = (
             rule(rf"\b{_WHICH} (?P<holiday>{_HOLIDAY})\b", _by(makers.holiday)),
             rule(rf"\b(?P<holiday>{_HOLIDAY}){_OF_YEAR}", _by(makers.holiday)),
             rule(
-                rf"{after('an', 'zu', 'über', 'seit', 'vor', 'nach', 'bis', 'am')}(?P<holiday>{_HOLIDAY})\b",
+                after("an", "zu", "über", "seit", "vor", "nach", "bis", "am", first=_HOLIDAY_FIRSTS)
+                + rf"(?P<holiday>{_HOLIDAY})\b",
                 _by(makers.holiday),
             ),
         ),
@@ -140,7 +142,7 @@ PARTS: tuple[Part, ...] = (
             ),
             rule(rf"(?<![\w.])(?P<day>{DAY})\. ?(?P<month>{_MONTH})\b\.?{_YEAR_OF}", _by(makers.a_date)),
             rule(
-                after("am", "vom", "bis", "zum", "dem", "seit", "und", "ab")
+                after("am", "vom", "bis", "zum", "dem", "seit", "und", "ab", first="0-9")
                 + rf"(?P<day>{DAY})\. ?(?P<month>{MONTH})\.(?! ?\d)",
                 _by(makers.a_date),
             ),
@@ -156,7 +158,7 @@ PARTS: tuple[Part, ...] = (
                 _by(makers.a_date),
             ),
             rule(
-                after("im", "seit", "anfang", "mitte", "ende", "bis", "ab")
+                after("im", "seit", "anfang", "mitte", "ende", "bis", "ab", first=firsts(_MONTHS))
                 + rf"(?P<month>{_MONTH})\b{_YEAR_OF}",
                 _by(makers.a_date),
             ),
@@ -183,7 +185,7 @@ PARTS: tuple[Part, ...] = (
             rule(rf"\b(?:gestern(?: (?:{_DAY_PART}))?|letzte nacht)\b", relative_day(-1)),
             rule(rf"\b(?:heute(?: (?:{_DAY_PART}))?|diesen (?:morgen|abend|nachmittag))\b", relative_day(0)),
             rule(r"\b(?:übermorgen|uebermorgen)\b", relative_day(2)),
-            rule(rf"{_NO_MORNING}\bmorgen\b(?: (?:{_DAY_PART})\b)?", relative_day(1)),
+            rule(rf"(?=morgen){_NO_MORNING}\bmorgen\b(?: (?:{_DAY_PART})\b)?", relative_day(1)),
         ),
     ),
     (
@@ -200,8 +202,8 @@ PARTS: tuple[Part, ...] = (
             ),
             rule(rf"\b{_WHICH} (?P<weekday>{_WEEKDAY})s?\b", _by(makers.weekday)),
             rule(
-                rf"(?:(?<=\bam )|(?<=\bseit )|(?<=\bab )|(?<=\bvom )|(?<=\bdem ))"
-                rf"(?P<weekday>{_WEEKDAY})(?:{_DAY_PART})?\b{_NO_DATE}",
+                after("am", "seit", "ab", "vom", "dem", first=firsts(_WEEKDAYS))
+                + rf"(?P<weekday>{_WEEKDAY})(?:{_DAY_PART})?\b{_NO_DATE}",
                 _by(makers.weekday),
             ),
             rule(rf"(?<=\bbis )(?P<weekday>{_WEEKDAY})\b{_NO_DATE}", _by(makers.next_weekday)),
