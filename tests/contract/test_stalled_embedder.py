@@ -12,7 +12,7 @@ from muniment_server.embedding.breaker import Breaker
 from muniment_server.embedding.http import HttpEmbedder
 from support.embedding_endpoint import EmbeddingEndpoint, embedding_endpoint
 from support.postgres import PostgresDatabase
-from support.service import Caller, RunningService, running_service, scope
+from support.service import Caller, RunningService, item, running_service, scope
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -118,3 +118,26 @@ async def test_a_hasty_tenant_takes_it_from_nobody_else(
     assert degraded(await recall(caller, "hasty still", PATIENT)) == [AWAY]
     clock.now += 5.0
     assert degraded(await recall(caller, "hasty no more", PATIENT)) == []
+
+
+async def test_nobody_can_tell_what_another_tenant_wrote_or_asked(
+    shared: RunningService, caller: Caller, endpoint: EmbeddingEndpoint, clock: Clock
+) -> None:
+    spy = shared.caller("guessing")
+    secret, guess = "The alarm code is 9083", "The alarm code is 9084"
+    await caller.write("u1", secret)
+    await recall(caller, secret, PATIENT)
+    await spy.write("u1", "Likes green tea")
+    endpoint.stalls()
+    told = [degraded(await recall(spy, text, HASTY)) for text in (secret, guess)]
+    assert told == [[LATE], [LATE]]
+    for text in (secret, guess):
+        request = memory_service_pb2.WriteRequest(scope=scope("u1"), items=[item(text)])
+        written = await spy.call("Write", request, timeout=HASTY)
+        assert [one.embedding_state for one in written.results] == [memory_pb2.EMBEDDING_STATE_PENDING]
+    assert degraded(await recall(caller, secret, HASTY)) == [], "its own is remembered"
+    rows = shared.database.rows(
+        "SELECT e.state FROM memory_embedding e JOIN tenant t USING (tenant_id) WHERE t.name = 'guessing'"
+    )
+    assert sorted(row["state"] for row in rows) == [1, 2, 2]
+    endpoint.goes_on()

@@ -141,7 +141,7 @@ class EmbeddingService:
 
         Raises QueryLate besides what `query` raises.
         """
-        keys, found, missing = self._look_up([text], Purpose.QUERY)
+        keys, found, missing = self._look_up([text], Purpose.QUERY, tenant)
         if missing:
             if not self.breaker.admits(tenant):
                 raise EmbedderUnavailable("the embedder did not answer the last queries in time")
@@ -182,7 +182,7 @@ class EmbeddingService:
         None: nothing yet. Raises EmbedderOverloaded or UnreadableText, and EmbedderUnavailable when the
         service does not run.
         """
-        keys, found, missing = self._look_up(texts, Purpose.PASSAGE)
+        keys, found, missing = self._look_up(texts, Purpose.PASSAGE, tenant)
         failed: dict[CacheKey, EmbedderUnavailable] = {}
         if missing:
             waiters = self._enqueue(missing, Purpose.PASSAGE, tenant)
@@ -201,7 +201,7 @@ class EmbeddingService:
         return [found.get(key) or failed.get(key) for key in keys]
 
     async def _embed(self, texts: Sequence[str], purpose: Purpose, tenant: Hashable) -> list[Embedded]:
-        keys, found, missing = self._look_up(texts, purpose)
+        keys, found, missing = self._look_up(texts, purpose, tenant)
         if missing:
             found |= await self._made(missing, purpose, tenant)
         return [found[key] for key in keys]
@@ -217,7 +217,7 @@ class EmbeddingService:
             _abandon(waiters.values())
 
     def _look_up(
-        self, texts: Sequence[str], purpose: Purpose
+        self, texts: Sequence[str], purpose: Purpose, tenant: Hashable
     ) -> tuple[list[CacheKey], dict[CacheKey, Embedded], dict[CacheKey, str]]:
         """The key of each text, what is remembered of them, and what is not."""
         if not self.ready.is_set():
@@ -225,7 +225,7 @@ class EmbeddingService:
         for text in texts:
             require_readable(text)
         found: dict[CacheKey, Embedded] = {}
-        keys = [self._cache.key(self.model.digest, purpose, text) for text in texts]
+        keys = [self._cache.key(self.model.digest, purpose, text, tenant) for text in texts]
         missing: dict[CacheKey, str] = {}
         for key, text in zip(keys, texts, strict=True):
             if key in found or key in missing:

@@ -2,6 +2,7 @@
 
 import secrets
 from collections import OrderedDict
+from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import blake2b
@@ -19,7 +20,7 @@ class Purpose(StrEnum):
     PASSAGE = "passage"
 
 
-CacheKey = tuple[str, Purpose, bytes]
+CacheKey = tuple[str, Purpose, Hashable, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,12 @@ class VectorCache:
         """Count the entries."""
         return len(self._entries)
 
-    def key(self, model: str, purpose: Purpose, text: str) -> CacheKey:
-        """Return the key under which a text is remembered, which does not hold the text."""
-        return model, purpose, blake2b(text.encode(), digest_size=16, key=self._secret).digest()
+    def key(self, model: str, purpose: Purpose, text: str, tenant: Hashable = None) -> CacheKey:
+        """Return the key under which a tenant's text is remembered, which does not hold the text.
+
+        Another tenant with the same text has another one: that a text is remembered can be told from outside.
+        """
+        return model, purpose, tenant, blake2b(text.encode(), digest_size=16, key=self._secret).digest()
 
     def get(self, key: CacheKey) -> Embedded | None:
         """Return what is remembered and mark it as used."""

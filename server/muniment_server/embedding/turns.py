@@ -21,9 +21,9 @@ _MANY = 256
 
 @dataclass(slots=True)
 class Job:
-    """One distinct text that waits or runs, for everybody who asked for it.
+    """One distinct text of a tenant that waits or runs, for all of its callers who asked for it.
 
-    tenant: who asked first. taken: it runs, or is not wanted any more.
+    taken: it runs, or is not wanted any more.
     """
 
     key: CacheKey

@@ -193,10 +193,11 @@ def test_recently_used_entries_stay() -> None:
 def test_keys_hold_no_text_and_differ_by_model() -> None:
     one, other = VectorCache(1000), VectorCache(1000)
     key = one.key("model", Purpose.QUERY, "secret text")
-    assert b"secret" not in key[2]
+    assert b"secret" not in key[-1]
     assert key == one.key("model", Purpose.QUERY, "secret text")
     assert key != other.key("model", Purpose.QUERY, "secret text")
     assert key != one.key("model 2", Purpose.QUERY, "secret text")
+    assert key != one.key("model", Purpose.QUERY, "secret text", "a")
 
 
 async def test_too_many_texts_are_turned_away_whole(
@@ -458,7 +459,7 @@ async def test_a_text_that_a_second_one_asks_for_comes_with_the_earlier_turn(
     await reached_gate(embedder)
     first = asyncio.create_task(service.passages([*("x" * 200 + str(n) for n in range(4)), "shared"], "a"))
     await asyncio.sleep(0)
-    second = asyncio.create_task(service.passages(["shared"], "b"))
+    second = asyncio.create_task(service.passages(["shared"], "a"))
     await asyncio.sleep(0)
     assert service.waiting == 5
     embedder.gate.set()
@@ -469,6 +470,24 @@ async def test_a_text_that_a_second_one_asks_for_comes_with_the_earlier_turn(
     assert order.index("shared") <= 2
     assert len(order) == len(set(order)) == 6
     assert not service._jobs
+
+
+async def test_tenants_share_no_text_and_no_vector(
+    service: EmbeddingService, embedder: DeterministicEmbedder
+) -> None:
+    embedder.gate.clear()
+    running = asyncio.create_task(service.passages(["running"], "a"))
+    await reached_gate(embedder)
+    both = [asyncio.create_task(service.passages(["guessed"], tenant)) for tenant in ("a", "b")]
+    await asyncio.sleep(0)
+    assert service.waiting == 2
+    embedder.gate.set()
+    await asyncio.gather(running, *both)
+    await service.passages(["guessed"], "a")
+    order = [text for _, texts in embedder.batches for text in texts]
+    assert order == ["running", "guessed", "guessed"]
+    await service.passages(["guessed"], "c")
+    assert embedder.batches[-1] == ("passage", ("guessed",))
 
 
 async def test_a_full_share_of_one_tenant_leaves_room_for_others(
