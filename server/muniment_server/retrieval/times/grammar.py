@@ -231,7 +231,7 @@ RULES: tuple[tuple[re.Pattern[str], Maker, Mapping[str, Any]], ...] = (
         rf"(?:(?<=[{ON}{IN}{FOR}]){_WEEKDAY}|(?<!{EVERY})(?P<weekday_>{SURE_WEEKDAY})(?!{EVERY})){_NO_DAY}",
         makers.weekday,
     ),
-    _rule(rf"(?<![{EVERY}{ARTICLE}])(?P<weekday>{LAST_WEEKDAY}){_END}", makers.weekday),
+    _rule(rf"(?<![{EVERY}{ARTICLE}{NUMBER}])(?P<weekday>{LAST_WEEKDAY}){_END}", makers.weekday),
     _rule(
         rf"(?P<which>{_BEFORE})(?P<season>[{SEASON}{SEASON_BEHIND}])"
         rf"|(?:(?P<season_>{SEASON})|(?<={ARTICLE})(?P<season__>{SEASON_BEHIND}))(?P<which_>{_BEHIND})",

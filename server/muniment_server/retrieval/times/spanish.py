@@ -100,7 +100,7 @@ LANGUAGE = t.language(
         t.AND: "y, y el, e",
         t.DAY_PART: "noche, tarde, mediodía",
         t.EVERY: "los, cada, todos los, de los",
-        t.OTHER: "la mañana, una mañana, cada mañana, las mañanas",
+        t.OTHER: "los años, la mañana, una mañana, cada mañana, las mañanas",
     },
     fold=without_accents,
     no_hints=("a", "actual"),
