@@ -1,15 +1,11 @@
-"""The composition root: one process of the service, from settings to an orderly end."""
+"""The composition root: the parts of the service, put together, opened and closed in order."""
 
 import asyncio
-import gc
 import logging
-import os
-import signal
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from importlib.metadata import version
+from datetime import datetime
 from typing import cast
 from uuid import UUID
 
@@ -31,21 +27,18 @@ from muniment_server.api.audit_service import AuditService
 from muniment_server.api.memory_service import MemoryService
 from muniment_server.api.review_service import ReviewService
 from muniment_server.api.subject_service import SubjectService
-from muniment_server.application.backlogs import backlogs
-from muniment_server.application.erasure_record import finish_pending
 from muniment_server.application.extracting import IngestPolicy
 from muniment_server.application.ingest_worker import IngestWorker
 from muniment_server.application.models import ModelKeeper
 from muniment_server.application.policies import stored_policies
 from muniment_server.application.reembed import Reembedder
-from muniment_server.application.review_expiry import expire_reviews
 from muniment_server.application.services import Instance, Services, utc_now
+from muniment_server.application.upkeep import Upkeep
 from muniment_server.application.vectors import WritePolicy
 from muniment_server.audit.denied import DeniedCalls
 from muniment_server.audit.sealer import Sealer
 from muniment_server.audit.trail import AuditTrail
 from muniment_server.audit.verify import startup_check
-from muniment_server.bootstrap import EmbedderChoice, Installation, key_store, master_keys, prepare, where
 from muniment_server.config import Settings
 from muniment_server.crypto.errors import CiphertextInvalid, KeyStoreError
 from muniment_server.crypto.key_ring import KeyRing
@@ -59,7 +52,7 @@ from muniment_server.embedding.live import LiveModel, Models
 from muniment_server.extraction.factory import extractors
 from muniment_server.extraction.settings import chat_model
 from muniment_server.grpc_server import GrpcServer, TlsFiles
-from muniment_server.health import Health, ReadinessCheck
+from muniment_server.health import Health
 from muniment_server.identity.api_key import ApiKeyAuthenticator
 from muniment_server.identity.authenticator import Authenticator
 from muniment_server.identity.jwt import JwtAuthenticator, JwtSettings
@@ -81,8 +74,8 @@ from muniment_server.retrieval.model_tokenizer import load_tokenizer
 from muniment_server.storage.credentials import DatabaseCredentials
 from muniment_server.storage.database import Database, translate_exception
 from muniment_server.storage.hints import Hint, HintKind, Hints
+from muniment_server.storage.tenants import tenant_ids
 from muniment_server.telemetry.instruments import metrics
-from muniment_server.telemetry.setup import configure
 
 _log = logging.getLogger("muniment.service")
 
@@ -118,10 +111,6 @@ _WARM = (
     subject_pb2.ExportMemoriesRequest,
     subject_pb2.ImportMemoriesRequest,
 )
-_UPKEEP_SECONDS = 30.0
-_ANSWER_WINDOW = timedelta(hours=72)
-_COLLECT_AFTER = (20_000, 20, 20)
-"""Values made before the youngest are looked through for what only refers to itself; see `gc`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +220,7 @@ class Service:
         )
         self.api_keys = ApiKeyAuthenticator(source)
         self._hints = Hints(parts.app_conninfo, self._hinted)
+        self.upkeep = Upkeep(self.services, self.maintenance)
         self._upkeep: asyncio.Task[None] | None = None
         self._closing = AsyncExitStack()
         self.server = server
@@ -294,7 +284,7 @@ class Service:
         if self.services.reranker is not None:
             self._closing.push_async_callback(self.services.reranker.close)
         await self._open("ingests", self.ingests.start, self.ingests.stop)
-        self._upkeep = asyncio.create_task(self._keep_up(), name="muniment-upkeep")
+        self._upkeep = self.upkeep.start()
         self._closing.push_async_callback(self._stop_upkeep)
         if self.server is None:
             self.server = grpc_server(settings)
@@ -360,73 +350,8 @@ class Service:
         if not self.embeddings.ready.is_set():
             raise RuntimeError("the embedder is not ready")
 
-    async def _keep_up(self) -> None:
-        """Finish what a crash or an outage of the key store left pending; forget what is old."""
-        while True:
-            try:
-                await self.finish_pending_erasures()
-            except Exception as error:  # noqa: BLE001 - tried again in a while
-                _log.warning("pending erasures could not be looked through: %s", type(error).__name__)
-            try:
-                await self.forget_answers()
-            except Exception as error:  # noqa: BLE001 - tried again in a while
-                _log.warning("old answers could not be forgotten: %s", type(error).__name__)
-            try:
-                await self.expire_reviews()
-            except Exception as error:  # noqa: BLE001 - tried again in a while
-                _log.warning("overdue reviews could not be rejected: %s", type(error).__name__)
-            try:
-                await self.measure_backlogs()
-            except Exception as error:  # noqa: BLE001 - tried again in a while
-                _log.warning("what waits could not be counted: %s", type(error).__name__)
-            await asyncio.sleep(_UPKEEP_SECONDS)
-            self.keys.purge()
-
-    async def finish_pending_erasures(self) -> int:
-        """Complete erasures that wait for their keys; returns how many still wait."""
-        if self.maintenance is None:
-            return 0
-        left = 0
-        for tenant_id in await self._tenants(self.maintenance):
-            left += await finish_pending(self.services, tenant_id)
-        metrics().erasures_pending(left)
-        return left
-
-    async def forget_answers(self) -> None:
-        """Remove stored answers that are older than the window of a request id."""
-        if self.maintenance is None:
-            return
-        before = self.services.clock() - _ANSWER_WINDOW
-        for tenant_id in await self._tenants(self.maintenance):
-            async with self.maintenance.transaction(tenant_id, timeout=10.0) as work:
-                await work.send("idempotency_expire", before=before)
-
-    async def expire_reviews(self) -> int:
-        """Reject what waited too long for a person; returns how many memories that were."""
-        if self.maintenance is None:
-            return 0
-        ended = 0
-        for tenant_id in await self._tenants(self.maintenance):
-            ended += await expire_reviews(self.services, tenant_id)
-        return ended
-
-    async def measure_backlogs(self) -> None:
-        """Tell the metrics what waits, where something reads them."""
-        if self.maintenance is None or not metrics().enabled:
-            return
-        found = await backlogs(self.services, await self._tenants(self.maintenance))
-        metrics().embeddings_pending(found.embeddings, found.embedding_lag)
-        metrics().ingests_pending(found.ingests, found.ingest_lag)
-        metrics().reviews_pending(found.reviews)
-        metrics().audit_pending(found.events)
-
-    @staticmethod
-    async def _tenants(database: Database) -> list[UUID]:
-        async with database.transaction(None, timeout=10.0) as work:
-            return [row["tenant_id"] for row in await work.fetch("tenant_list")]
-
     async def _all_tenants(self) -> list[UUID]:
-        return await self._tenants(self.maintenance) if self.maintenance is not None else []
+        return await tenant_ids(self.maintenance) if self.maintenance is not None else []
 
     async def _stop_upkeep(self) -> None:
         if self._upkeep is not None:
@@ -463,87 +388,3 @@ def grpc_server(settings: Settings) -> GrpcServer:
         drain_delay=settings.drain_delay,
         grace=settings.shutdown_grace,
     )
-
-
-async def serve(settings: Settings, announce: Callable[[Installation, GrpcServer], None]) -> None:
-    """Everything from settings to the end of the process; `announce` is called once it listens.
-
-    Raises ConfigError, BootstrapError, EmbeddingError, ServerError and the errors of the key store.
-    """
-    with _cancelled_by_signals():
-        async with AsyncExitStack() as closing:
-            service = await _prepared(settings, announce, closing)
-            await service.run()
-
-
-async def _prepared(
-    settings: Settings, announce: Callable[[Installation, GrpcServer], None], closing: AsyncExitStack
-) -> Service:
-    telemetry = configure(
-        version=version("muniment-server"), environ=os.environ, capture=settings.capture_content
-    )
-    closing.push_async_callback(telemetry.aclose)
-    server = grpc_server(settings)
-    closing.push_async_callback(server.stop)
-    if not settings.shared_listen:
-        # A shared port is opened when all is ready: the kernel would give a process that starts its part of
-        # the connections, though others could serve them.
-        await server.start()
-    provider = master_keys(settings)
-    # Before the database: a master key that does not open the key store must not set passwords of roles.
-    store = key_store(settings, provider)
-    await store.open()
-    closing.push_async_callback(store.close)
-    choice = EmbedderChoice(settings)
-    installation = await prepare(where(settings), provider, choice, store)
-    closing.push_async_callback(installation.close)
-    found = installation.instance
-    service = Service(
-        settings,
-        Parts(
-            installation.app_conninfo,
-            installation.maintenance_conninfo,
-            Instance(found.instance_id, found.model_no, found.restore_epoch),
-            store,
-            choice.embedder(found),
-            choice.load_anew,
-        ),
-        server=server,
-    )
-    await service.start()
-    # Before what it stands on is closed, whatever happens from here on.
-    closing.push_async_callback(service.stop)
-    # What the start has made stays as long as the process: no collection need look through it again. And a
-    # call makes thousands of values that go with it, among which a collection finds nothing.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*_COLLECT_AFTER)
-    server.handle_signals()
-    announce(installation, server)
-    return service
-
-
-@contextmanager
-def _cancelled_by_signals() -> Iterator[None]:
-    """Until the server takes the signals over, one ends the start in order: what is open is closed."""
-    loop = asyncio.get_running_loop()
-    task = asyncio.current_task()
-    stopped = False
-
-    def stop() -> None:
-        nonlocal stopped
-        stopped = True
-        if task is not None:
-            task.cancel()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop)
-    try:
-        yield
-    except asyncio.CancelledError:
-        if not stopped:
-            raise
-        _log.info("stopped while starting")
-
-
-__all__ = ["Parts", "ReadinessCheck", "Service", "serve"]

@@ -14,7 +14,7 @@ async def test_answers_older_than_the_window_are_forgotten(service: RunningServi
             " WHERE request_id = %s",
             (hours, request),
         )
-    await service.service.forget_answers()
+    await service.service.upkeep.forget_answers()
     left = service.database.rows("SELECT request_id::text AS id FROM idempotency")
     assert [row["id"] for row in left] == [young]
     assert service.database.row("SELECT count(*) AS n FROM memory")["n"] == 2

@@ -59,7 +59,7 @@ async def test_what_waits_is_told_over_all_tenants(database: PostgresDatabase, m
             service: Any = running.service
             callers = [running.caller("acme"), running.caller("other")]
             await callers[0].recall("u1", "wakes the embedder")
-            await service.measure_backlogs()
+            await service.upkeep.measure_backlogs()
             assert [gauges(recorded)[name] for name in GAUGES[:3]] == [0, 0, 0]
 
             await service.sealer.stop()
@@ -69,11 +69,11 @@ async def test_what_waits_is_told_over_all_tenants(database: PostgresDatabase, m
                     await caller.write("u1", "Fact 1", item("Fact 2", provenance=HEARSAY))
                 await ingest(callers[1], "u2", ["I live in Bergen."], mode=QUEUED)
                 clock.ahead = timedelta(hours=2)
-                await service.measure_backlogs()
+                await service.upkeep.measure_backlogs()
                 counts, found = stored_counts(database), gauges(recorded)
                 # Of one tenant no more is counted than says something.
                 monkeypatch.setattr(backlogs, "MOST", 1)
-                await service.measure_backlogs()
+                await service.upkeep.measure_backlogs()
                 bounded = gauges(recorded)
             finally:
                 embedder.gate.set()

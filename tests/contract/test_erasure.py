@@ -403,8 +403,8 @@ async def test_an_erasure_that_waits_for_the_key_store_says_so_and_is_completed_
         assert not receipt.HasField("complete_time")
         assert stored.count("memory") == 0
         assert await caller.erase_subject("u1", request_id=mark) == receipt
-        assert await shared.service.finish_pending_erasures() == 1
-    assert await shared.service.finish_pending_erasures() == 0
+        assert await shared.service.upkeep.finish_pending_erasures() == 1
+    assert await shared.service.upkeep.finish_pending_erasures() == 0
     done = await caller.erase_subject("u1", request_id=mark)
     assert (done.state, done.keys_destroyed, len(done.signature)) == (COMPLETE, 1, 64)
     with pytest.raises((ScopeKeyDestroyed, ScopeKeyMissing)):
@@ -422,7 +422,7 @@ async def test_an_erasure_that_the_service_did_not_record_destroys_no_key(
         "UPDATE erasure SET state = 1, key_epoch = %s WHERE tenant_id = %s",
         (place["key_epoch"], stored.tenant_id),
     )
-    assert await shared.service.finish_pending_erasures() == 1
+    assert await shared.service.upkeep.finish_pending_erasures() == 1
     shared.service.keys.drop_all()
     assert await caller.contents("u1", "jam") == ["Likes jam"]
     (row,) = stored.rows("erasure")

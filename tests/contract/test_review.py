@@ -357,11 +357,11 @@ class TestExpiry:
         self, shared: RunningService, caller: Caller, weak: Caller, stored: Stored
     ) -> None:
         first, second = await held(caller, weak)
-        assert await shared.service.expire_reviews() == 0
+        assert await shared.service.upkeep.expire_reviews() == 0
         CLOCK.ahead = timedelta(days=31)
         try:
-            assert await shared.service.expire_reviews() >= 1
-            assert await shared.service.expire_reviews() == 0
+            assert await shared.service.upkeep.expire_reviews() >= 1
+            assert await shared.service.upkeep.expire_reviews() == 0
         finally:
             CLOCK.ahead = timedelta(0)
         assert stored.memory(second.memory_id)["state"] == ARCHIVED

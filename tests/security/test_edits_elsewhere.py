@@ -412,7 +412,7 @@ async def test_an_edited_receipt_is_not_given(shared: RunningService, caller: Ca
     if edit not in ("state nobody knows", "target nobody knows"):
         assert "receipt_forged" in await kinds(shared, caller.tenant)
     # What is pending is looked at now and then: nothing forged may stop that, or be finished.
-    await shared.service.finish_pending_erasures()
+    await shared.service.upkeep.finish_pending_erasures()
     await refused(_erasure(caller, receipt.erasure_id), "DATA_LOSS", "INTEGRITY_VIOLATION")
 
 
@@ -439,7 +439,7 @@ async def test_a_forged_erasure_destroys_no_key(shared: RunningService, caller: 
         ],
         ids,
     )
-    assert await shared.service.finish_pending_erasures() >= 3
+    assert await shared.service.upkeep.finish_pending_erasures() >= 3
     assert await caller.contents("u1", "Lyon") == ["Lives in Lyon"]
     # Others are finished all the same.
     other = shared.caller(f"t-{uuid4().hex[:12]}")

@@ -406,7 +406,7 @@ async def test_an_outage_of_the_key_store_leaves_a_pending_erasure_that_somebody
     assert (await pair.services[1].key_store.scope_key(tenant_id, scope_id, epoch)).epoch == epoch
     # Life goes on under the next key, which the erasure must not take along.
     (again,) = (await other.write("u1", "Written meanwhile")).results
-    assert await pair.services[0].service.finish_pending_erasures() >= 1
+    assert await pair.services[0].service.upkeep.finish_pending_erasures() >= 1
     assert (await _erasure(one, receipt.erasure_id)).state == PENDING
     async with running_service(pair.database, keys_folder=pair.keys) as fresh:
         caller = Caller(fresh.channel, pair.tenant, one.key)
@@ -462,7 +462,7 @@ async def test_a_process_killed_between_commit_and_receipt_is_made_up_for(
     assert (await _erasure(other, erasure_id)).state == PENDING
     repeated = await other.erase_subject("u1", request_id=mark)
     assert (repeated.erasure_id, repeated.state) == (erasure_id, PENDING)
-    assert await pair.services[1].service.finish_pending_erasures() == 0
+    assert await pair.services[1].service.upkeep.finish_pending_erasures() == 0
     finished = await _erasure(other, erasure_id)
     assert (finished.state, finished.counts.memories, finished.keys_destroyed) == (COMPLETE, 1, 1)
     assert await other.erase_subject("u1", request_id=mark) == finished
@@ -526,7 +526,7 @@ async def test_callers_that_hang_up_leave_nothing_half_done(pair: Pair) -> None:
         else:
             raise AssertionError("a repeated call was not answered")
     for service in pair.services:
-        await service.service.finish_pending_erasures()
+        await service.service.upkeep.finish_pending_erasures()
     rows = Counter(row["content_ct"] for row in pair.rows("memory"))
     assert all(count == 1 for count in rows.values())
     contents = list((await _listed(pair.callers[0], "u1")).values())

@@ -34,6 +34,7 @@ from muniment_server.storage.reindexing import (
     transactions,
     undone,
 )
+from muniment_server.storage.tenants import tenant_ids
 from muniment_server.storage.verification import scopes as scope_page
 
 from .filling import Filled, Filler
@@ -394,5 +395,4 @@ class Reembedder:
     async def _tenants(self) -> list[UUID]:
         if self.maintenance is None:
             return []
-        async with self.maintenance.transaction(None, timeout=10.0) as work:
-            return [row["tenant_id"] for row in await work.fetch("tenant_list")]
+        return await tenant_ids(self.maintenance)

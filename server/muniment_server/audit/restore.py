@@ -18,10 +18,11 @@ from muniment_server.crypto.set_digest import SetDigest
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.ids import new_id
 from muniment_server.domain.model import ScopeRow
-from muniment_server.storage.audit_chain import lock_head, read_state, scope_heads, tenants
+from muniment_server.storage.audit_chain import lock_head, read_state, scope_heads
 from muniment_server.storage.database import Database, UnitOfWork
 from muniment_server.storage.erasures import leave_tombstones, remove_scope
 from muniment_server.storage.memories import lock_scopes, update_scope
+from muniment_server.storage.tenants import tenants
 from muniment_server.storage.verification import scopes
 
 from .canonical import CHAIN_START

@@ -18,8 +18,9 @@ from uuid import UUID
 from muniment_server.crypto.key_ring import KeyRing
 from muniment_server.crypto.key_store import Head, HeadKind
 from muniment_server.crypto.signing import SigningKey
-from muniment_server.storage.audit_chain import digests_at, lock_head, read_state, scope_heads, tenants
+from muniment_server.storage.audit_chain import digests_at, lock_head, read_state, scope_heads
 from muniment_server.storage.database import Database, UniqueConflict
+from muniment_server.storage.tenants import tenants
 from muniment_server.telemetry import names
 from muniment_server.telemetry.instruments import metrics
 from muniment_server.telemetry.logs import describe_exception

@@ -16,8 +16,8 @@ from muniment_server.crypto.key_store import HeadKind, KeyStore
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.consent import Consent
 from muniment_server.domain.model import ScopeRow
-from muniment_server.storage.audit_chain import tenants
 from muniment_server.storage.database import Database, UnitOfWork
+from muniment_server.storage.tenants import tenants
 from muniment_server.storage.verification import (
     SNAPSHOT,
     StoredModel,

@@ -41,7 +41,7 @@ def serve(
     # Before gRPC is imported: it need not live on in children, which are other programs from the first moment
     # (PostgreSQL), and else it says in two lines of its own that it could not.
     os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
-    from muniment_server import config, grpc_server, service
+    from muniment_server import config, grpc_server, process
     from muniment_server.telemetry.logs import configure_logging
 
     settings = config.load(listen=listen)
@@ -57,7 +57,7 @@ def serve(
             # What is left in the buffer would fail again at the end of the process.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
-    grpc_server.run(service.serve(settings, announce), use_uvloop=settings.uvloop)
+    grpc_server.run(process.serve(settings, announce), use_uvloop=settings.uvloop)
 
 
 def greeting(

@@ -222,11 +222,6 @@ async def recall_events(
     )
 
 
-async def tenants(work: UnitOfWork) -> list[tuple[UUID, str]]:
-    """All tenants: id and name. Only the scheduler's role sees them; the transaction has no tenant."""
-    return [(row["tenant_id"], row["name"]) for row in await work.fetch("tenant_list")]
-
-
 def place(row: Row) -> dict[str, Any]:
     """The place in the chain of a row that was read with it."""
     return {
