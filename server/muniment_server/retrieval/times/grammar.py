@@ -54,6 +54,7 @@ from muniment_server.retrieval.times.tables import (
     SURE_HOLIDAY,
     SURE_MONTH,
     SURE_WEEKDAY,
+    THINGS,
     TO,
     UNIT,
     UNTIL,
@@ -208,7 +209,7 @@ RULES: tuple[tuple[re.Pattern[str], Maker, Mapping[str, Any]], ...] = (
     _rule(f"(?P<which>{DAY})", makers.near_unit, unit="day"),
     _rule(rf"(?P<sign>[{AGO_BEFORE}{AGO_ANY}]){_COUNT}{_ANY_UNIT}(?P<half>{HALF})?(?!{OF})", makers.away),
     _rule(rf"(?P<sign>[{AGO_BEFORE}{AGO_ANY}])(?P<counted>{COUNTED})", makers.away),
-    _rule(rf"{_COUNT}{_ANY_UNIT}(?P<half>{HALF})?(?P<sign>[{BEHIND_AGO}{AGO_BEHIND}])", makers.away),
+    _rule(rf"{BEHIND}?{_COUNT}{_ANY_UNIT}(?P<half>{HALF})?(?P<sign>[{BEHIND_AGO}{AGO_BEHIND}])", makers.away),
     _rule(rf"(?P<counted>{COUNTED})(?P<sign>[{BEHIND_AGO}{AGO_BEHIND}])", makers.away),
     _rule(rf"{_WITHIN}{_COUNT}{_ANY_UNIT}", makers.within),
     _rule(rf"{_WITHIN}(?P<counted>{COUNTED})", makers.within),
@@ -269,7 +270,7 @@ RULES: tuple[tuple[re.Pattern[str], Maker, Mapping[str, Any]], ...] = (
         makers.a_year,
     ),
     _rule(
-        rf"(?:{_BEHIND_TIE}|(?<=[{ON}{BEHIND}{BEHIND_AGO}])|{_YEAR_UNIT}{ERA}?|{ERA})(?P<year>{YEAR_DIGITS})",
+        rf"(?:{_BEHIND_TIE}|(?<=[{ON}{BEHIND}{BEHIND_AGO}])|{_YEAR_UNIT}{ERA}?|{ERA})(?P<year>{YEAR_DIGITS})(?!{THINGS})",
         makers.a_year,
     ),
 )

@@ -75,22 +75,23 @@ LANGUAGE = t.language(
             0: "en curso, actual",
         },
         t.WITHIN: {-1: "últimos, últimas, pasados, pasadas", 1: "próximos, próximas"},
-        t.AGO_BEFORE: {-1: "hace, hace como, hace unas", 1: "dentro de"},
+        t.AGO_BEFORE: {-1: "hace, hace como, hace casi, hace aproximadamente, hace más de", 1: "dentro de"},
         t.AGO_BEHIND: {-1: "atrás"},
         t.FOR: "desde hace",
         t.SEASON: {3: "primavera", 6: "verano", 9: "otoño", WINTER: "invierno"},
         t.QUARTER: "trimestre",
-        t.HOLIDAY: {(12, 25, 1): "navidad", (1, 1, 1): "año nuevo"},
+        t.HOLIDAY: {(12, 25, 1): "navidad, navidades", (1, 1, 1): "año nuevo"},
         t.SURE_HOLIDAY: {
-            (12, 25, 1): "día de navidad",
+            (12, 25, 1): "por navidad, día de navidad",
             (12, 24, 1): "nochebuena",
             (12, 31, 1): "nochevieja",
             (1, 1, 1): "día de año nuevo",
         },
         t.OF: "de, del",
         t.IN: (
-            "en, desde, durante, por, antes de, antes del, después de, después del, tras, a partir de, "
-            "a partir del"
+            "en, desde, durante, antes de, antes del, después de, después del, tras, a partir de, "
+            "a partir del, a principios de, principios de, a mediados de, mediados de, a finales de, "
+            "finales de"
         ),
         t.ON: "el, desde el, durante el",
         t.UNTIL: "hasta, hasta el",
@@ -99,6 +100,7 @@ LANGUAGE = t.language(
         t.BETWEEN: "entre, entre el",
         t.AND: "y, y el, e",
         t.DAY_PART: "noche, tarde, mediodía",
+        t.THINGS: t.ROMANCE_THINGS,
         t.EVERY: "los, cada, todos los, de los",
         t.OTHER: "los años, la mañana, una mañana, cada mañana, las mañanas",
     },

@@ -39,6 +39,7 @@ HOLIDAY, SURE_HOLIDAY = "8", "9"  # month, day and number of days; the first onl
 ERA = "e"
 OF, IN, ON, UNTIL, ARTICLE, TO, AND, BETWEEN, EVERY = "o", "i", "w", "n", "r", "t", "&", "W", "h"
 MONTH_OF = "z"  # the month of, before a name
+THINGS = "#"  # behind a number that is no year
 OTHER = "x"
 DAY_DIGITS, YEAR_DIGITS, DIGITS, LARGE_DIGITS = (
     "D",
@@ -59,6 +60,11 @@ _WORDS = re.compile(r"[^\W\d_]+")
 
 Words = Mapping[str, Mapping[Any, str] | str]
 """The table of a language: by kind, words with commas between them, by what they stand for if they do."""
+ROMANCE_THINGS = (
+    "euros, dólares, dollars, pesos, francs, personas, personnes, habitantes, habitants, veces, fois, km, "
+    "kilómetros, kilomètres, metros, mètres, páginas, pages"
+)
+"""One list: both tables read a text of either language."""
 _STAND_FOR = {WEEK: "week", MONTHS: "month", DAYS: "day", YEARS: "year", QUARTER: "quarter"}
 
 

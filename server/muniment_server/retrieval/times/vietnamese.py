@@ -62,7 +62,7 @@ LANGUAGE = t.language(
         t.BEHIND_AGO: {-1: "trước"},
         t.BEHIND_WITHIN: {-1: "qua, vừa qua", 1: "tới, sắp tới"},
         t.WITHIN: {-1: "gần đây, gần nhất, trở lại đây", 1: "tiếp theo"},
-        t.AGO_BEFORE: {-1: "cách đây, cách nay"},
+        t.AGO_BEFORE: {-1: "cách đây, cách nay, trước đây"},
         t.AGO_BEHIND: {1: "nữa"},
         t.NEAR: {
             ("week", -1): "tuan truoc",
@@ -82,14 +82,15 @@ LANGUAGE = t.language(
             (9, 2, 1): "lễ quốc khánh, ngày quốc khánh",
         },
         t.OF: "của",
-        t.IN: "trong, vào, từ, kể từ, khoảng, cuối, đầu",
+        t.IN: "trong, vào, từ, kể từ, cuối, đầu",
         t.ON: "hôm, vào hôm, vào sáng, vào chiều, vào tối, sáng, chiều, tối, trưa",
         t.UNTIL: "đến, cho đến, cho tới",
         t.BETWEEN: "giữa",
         t.AND: "và",
+        t.THINGS: "đồng, nghìn, triệu, đô, người, lần, km, mét, trang, từ",
         t.EVERY: "mỗi, hàng, hằng, các, lần, người",
         t.OTHER: (
-            "trước khi, sau khi, trước mắt, trước mặt, sau đó, sau này, trước đây, trước đó, lần thứ hai, "
+            "trước khi, sau khi, trước mắt, trước mặt, sau đó, sau này, trước đó, lần thứ hai, "
             "lần thứ ba, lần thứ tư, người thứ hai, người thứ ba, ngày nay"
         ),
     }
