@@ -680,6 +680,29 @@ def test_what_is_open_ended_is_read_at_the_ends_of_the_calendar_too(word: str) -
         assert len(read_times(f"what did Ann do {word} 5 may 2026?", now, UTC).spans) == 1
 
 
+LONG_NUMBERS = (
+    *(
+        "{} days ago",
+        "5 May {}",
+        "vor {} Tagen",
+        "{}天前",
+        "{}年5月",
+        "{}일 전",
+        "hace {} días",
+        "mayo de {}",
+    ),
+    *("il y a {} jours", "en mai {}", "{} ngày trước", "{} วันก่อน", "พฤษภาคม {}", "قبل {} أيام", "مايو {}"),
+)
+
+
+@pytest.mark.parametrize("text", LONG_NUMBERS)
+@pytest.mark.parametrize("digits", [20, 5_000])
+def test_a_number_as_long_as_a_query_is_no_time(text: str, digits: int) -> None:
+    for number in ("2" * digits, "2026" * (digits // 4), "2569" * (digits // 4)):
+        found = read_times(text.format(number), NOW, UTC).spans
+        assert all(abs(one.start.year - NOW.year) < 20 for one in found if one.start)
+
+
 def test_none_is_a_number_and_not_a_few() -> None:
     today = read_times("today", NOW, UTC).spans
     for text in ("0 days ago", "in the last 0 days", "0 weeks ago"):

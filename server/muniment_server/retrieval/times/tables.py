@@ -7,20 +7,20 @@ kind for each word; what no table has is `OTHER`, so that nothing is read across
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from muniment_server.retrieval.analysis import normalize
 from muniment_server.retrieval.times.digits import BUDDHIST
 
-# Kinds of what a table has, and what the words stand for.
+# The kinds, and what their words stand for.
 DAY = "T"  # yesterday: the number of days away
 MONTH = "M"  # that may be another word: read beside a day, a year or a preposition
 SURE_MONTH = "Z"  # that is nothing else
 WEEKDAY = "A"  # that may be another word: read behind `ON` or beside an offset
 LAST_WEEKDAY = "a"  # read where a sentence ends, too
-SURE_WEEKDAY = "q"
+SURE_WEEKDAY = "q"  # read anywhere
 UNIT, WEEK, MONTHS, DAYS, YEARS = "U", "k", "m", "d", "y"  # MONTHS, DAYS, YEARS also stand before a number
-FIVE_OR_YEAR = "5"
+FIVE_OR_YEAR = "5"  # năm is both
 COUNTED = "K"  # two days, in one word: count and unit
 NUMBER = "C"  # in words
 HALF = "b"  # and a half, behind a unit
@@ -28,25 +28,21 @@ BEFORE, AROUND, BEHIND = "P", "O", "S"  # this, last, next: before a unit, on ei
 BEHIND_AGO = "B"  # with a count as well: three weeks ago
 BEHIND_WITHIN = "V"  # with a count as well: the past three weeks
 WITHIN = "v"  # with a count only
-AGO_BEFORE, AGO_BEHIND = "G", "g"  # ago or from now, with a count: -1 or 1
+AGO_BEFORE, AGO_BEHIND = "G", "g"  # -1: ago, 1: from now; with a count
 AGO_ANY = "J"  # the same, before a unit that stands for one alone, too
-DAY_PART = "p"
+DAY_PART = "p"  # behind a weekday
 FOR = "H"  # for three days: those until now
 NEAR = "L"  # last week, in one word: unit and offset
 SEASON, SEASON_BEHIND = "R", "7"  # the second only behind an article or the like
 QUARTER = "Q"
 HOLIDAY, SURE_HOLIDAY = "8", "9"  # month, day and number of days; the first only behind a preposition
-ERA = "e"
+ERA = "e"  # before a year
 OF, IN, ON, UNTIL, ARTICLE, TO, AND, BETWEEN, EVERY = "o", "i", "w", "n", "r", "t", "&", "W", "h"
 MONTH_OF = "z"  # the month of, before a name
 THINGS = "#"  # behind a number that is no year
 OTHER = "x"
-DAY_DIGITS, YEAR_DIGITS, DIGITS, LARGE_DIGITS = (
-    "D",
-    "Y",
-    "N",
-    "0",
-)  # in digits: 1 to 31, years, others of up to four
+# In digits: 1 to 31, years, and other numbers of up to three, and of four.
+DAY_DIGITS, YEAR_DIGITS, DIGITS, LARGE_DIGITS = "D", "Y", "N", "0"
 
 _ENDS = ".!?;؟。"
 _BUDDHIST = range(2_400, 2_600)
@@ -68,8 +64,7 @@ ROMANCE_THINGS = (
 _STAND_FOR = {WEEK: "week", MONTHS: "month", DAYS: "day", YEARS: "year", QUARTER: "quarter"}
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     start: int
     end: int
     value: Any
@@ -79,19 +74,36 @@ class Token:
 class Language:
     """A table made ready.
 
-    fold: makes one of the spellings of a word. glued: letters that may stand before a word as part of it.
-    unspaced: finds the words of a script that has no spaces; else spaces divide them.
+    phrases: by their first word, the longest first. hints: first words that make a text worth a look. fold:
+    makes one of the spellings of a word. glued: letters that may stand before a word as part of it.
+    scan: finds the words of a script that has no spaces.
     """
 
     phrases: Mapping[str, Sequence[tuple[Sequence[str], str, Any]]]
     hints: frozenset[str]
     fold: Callable[[str], str] | None = None
     glued: str = ""
-    unspaced: re.Pattern[str] | None = None
+    scan: re.Pattern[str] | None = None
     buddhist: bool = False
 
 
-_HINTS = frozenset("TMZAaqUkmdy5KLR789QenGiHJOSBVvW")
+# What stands in any text says nothing of whether it is worth a look.
+_NO_HINTS = {
+    NUMBER,
+    HALF,
+    BEFORE,
+    AGO_BEHIND,
+    DAY_PART,
+    OF,
+    ON,
+    ARTICLE,
+    TO,
+    AND,
+    EVERY,
+    MONTH_OF,
+    THINGS,
+    OTHER,
+}
 
 
 def _entries(words: Words) -> Iterator[tuple[str, Any, str]]:
@@ -107,7 +119,7 @@ def language(
     *,
     fold: Callable[[str], str] | None = None,
     glued: str = "",
-    script: str = "",
+    unspaced: bool = False,
     numbering: str = "",
     buddhist: bool = False,
     no_hints: Iterable[str] = (),
@@ -115,9 +127,9 @@ def language(
 ) -> Language:
     """Make a table ready.
 
-    script: the letters of a script without spaces, as the inside of a character class. numbering: how words
-    end that are read before a number only. no_hints: words that
-    are not worth a look by themselves, since other languages have them as well; more_hints: others that are.
+    unspaced: whether its words have no spaces between them. numbering: how words end that are read before a
+    number only. no_hints: words that are not worth a look by themselves, since other languages have them as
+    well; more_hints: others that are.
     """
     phrases: dict[str, list[tuple[Sequence[str], str, Any]]] = {}
     texts: list[str] = []
@@ -126,25 +138,23 @@ def language(
         spelt = normalize(spelt)
         text = fold(spelt) if fold else spelt
         texts.append(text)
-        parts = [text] if script else [match[0] for match in _TOKEN.finditer(text)]
+        parts = [text] if unspaced else [match[0] for match in _TOKEN.finditer(text)]
         phrases.setdefault(parts[0], []).append((parts[1:], kind, stands_for))
-        if kind in _HINTS:
+        if kind not in _NO_HINTS:
             hints.update((parts[0], *_WORDS.findall(spelt)[:1]))
     for found in phrases.values():
         found.sort(key=lambda entry: -len(entry[0]))
-    unspaced = None
-    if script:
+    scan = None
+    if unspaced:
         longest = "|".join(
             re.escape(word) + (r"(?= ?\d)" if numbering and word.endswith(numbering) else "")
             for word in sorted(texts, key=lambda word: (-len(word), word))
         )
         # A vowel or a mark that is written around a letter makes another syllable of it.
-        unspaced = re.compile(
+        scan = re.compile(
             rf"(?P<number>{_NUMERAL})|(?P<word>(?<![เแโใไ])(?:{longest})(?![ะ-ฺๅ็-๎]))|\x00+|[^\s]"
         )
-    return Language(
-        phrases, frozenset(hints - set(no_hints)) | set(more_hints), fold, glued, unspaced, buddhist
-    )
+    return Language(phrases, frozenset(hints - set(no_hints)) | set(more_hints), fold, glued, scan, buddhist)
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -154,7 +164,7 @@ def words_of(text: str) -> frozenset[str]:
 
 def _number(text: str, buddhist: bool) -> tuple[str, Any]:
     digits = text.rstrip("aeor")
-    if not digits.isdigit():
+    if not digits.isdigit() or len(digits) > 4:
         return OTHER, None
     value = int(digits)
     if len(digits) <= 2 and 1 <= value <= 31:
@@ -165,7 +175,7 @@ def _number(text: str, buddhist: bool) -> tuple[str, Any]:
         return YEAR_DIGITS, value
     if len(digits) == 4 and buddhist and value in _BUDDHIST:
         return YEAR_DIGITS, value - BUDDHIST
-    return (LARGE_DIGITS if len(digits) == 4 else OTHER), None
+    return LARGE_DIGITS, None
 
 
 def _sign(text: str) -> str:
@@ -176,7 +186,7 @@ def _sign(text: str) -> str:
 
 def tokens_of(text: str, known: Language) -> tuple[str, list[Token]]:
     """The kinds of the words of a text, and where they stand."""
-    matches = list((known.unspaced or _TOKEN).finditer(text))
+    matches = list((known.scan or _TOKEN).finditer(text))
     fold = known.fold
     written = [fold(match[0]) if fold and match["word"] else match[0] for match in matches]
     kinds: list[str] = []
