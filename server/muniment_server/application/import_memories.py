@@ -1,7 +1,7 @@
 """ImportMemories: a subject's memories from elsewhere, all or none, through the same gates as a Write."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -87,6 +87,16 @@ class _Group:
 
     places: list[int]
     batch: Batch
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What became of each record, and what of it the audit tells."""
+
+    results: list[WriteResult]
+    details: list[dict[str, Any]]
+    touched: dict[UUID, None] = field(default_factory=dict)
+    source_types: frozenset[int] = frozenset()
 
 
 class _DryRun(Exception):
@@ -210,14 +220,55 @@ async def _store(
     earlier = await earlier_response(work, mark, scope_key)
     if earlier is not None:
         return earlier
-    results = [WriteResult(WriteOutcome.DROPPED, None, rule=NOT_IMPORTED) for _ in records]
-    details = [_left_out(record, NOT_IMPORTED) for record in records]
-    touched: dict[UUID, None] = {}
-    sources: frozenset[int] = frozenset()
-    prepared = [group.batch.prepared(scope_key) for group in groups]
-    candidates, known = await _there(work, scope_id, [one for each in prepared for one in each], records)
     change = ScopeChange(scope_key, work.tenant_id, row)
-    next_doc = row.next_doc
+    taken = await _taken(work, change, records, groups, now, quiet=command.validate_only)
+    token = issue_token(key, services.instance, now)
+    if command.validate_only:
+        raise _DryRun(encode(Imported([replace(one, memory=_known(one)) for one in taken.results], token)))
+    response = encode(Imported(taken.results, token))
+    event = await services.trail.record(
+        work,
+        key,
+        context,
+        AuditAction.IMPORT_MEMORIES,
+        now=now,
+        scope_id=scope_id,
+        request_id=str(mark.request_id) if mark else None,
+        memory_ids=list(taken.touched),
+        source_types=taken.source_types,
+        details={"memory_written": {"items": taken.details}},
+    )
+    await remember(
+        work,
+        mark,
+        response,
+        scope_id=scope_id,
+        key=scope_key,
+        memory_ids=list(taken.touched),
+        now=now,
+        event_id=event.event_id,
+    )
+    return response
+
+
+async def _taken(
+    work: UnitOfWork,
+    change: ScopeChange,
+    records: Sequence[Record],
+    groups: Sequence[_Group],
+    now: datetime,
+    *,
+    quiet: bool,
+) -> _Taken:
+    """Decide and queue the groups one after the other, as one change of the scope."""
+    taken = _Taken(
+        [WriteResult(WriteOutcome.DROPPED, None, rule=NOT_IMPORTED) for _ in records],
+        [_left_out(record, NOT_IMPORTED) for record in records],
+    )
+    prepared = [group.batch.prepared(change.key) for group in groups]
+    scope_id = change.scope.scope_id
+    candidates, known = await _there(work, scope_id, [one for each in prepared for one in each], records)
+    next_doc = change.scope.next_doc
     for group, items in zip(groups, prepared, strict=True):
         scope = group.batch.scope
         done = await apply(
@@ -228,45 +279,19 @@ async def _store(
             [one for one in candidates if (one[0].agent, one[0].session) == (scope.agent, scope.session)],
             (),
             now,
-            quiet=command.validate_only,
+            quiet=quiet,
             archived=_archived(group, items, records, known),
             next_doc=next_doc,
         )
         next_doc = done.next_doc
         for place, result, told in zip(group.places, done.results, done.details, strict=True):
-            results[place] = result
-            details[place] = told | _origin(records[place])
-        touched |= dict.fromkeys(done.touched)
-        sources |= done.source_types
+            taken.results[place] = result
+            taken.details[place] = told | _origin(records[place])
+        taken.touched |= dict.fromkeys(done.touched)
+        taken.source_types |= done.source_types
     if groups:
         await change.close(work, now, next_doc)
-    response = encode(Imported(results, issue_token(key, services.instance, now)))
-    if command.validate_only:
-        hidden = [replace(one, memory=_known(one)) for one in results]
-        raise _DryRun(encode(Imported(hidden, issue_token(key, services.instance, now))))
-    event = await services.trail.record(
-        work,
-        key,
-        context,
-        AuditAction.IMPORT_MEMORIES,
-        now=now,
-        scope_id=scope_id,
-        request_id=str(mark.request_id) if mark else None,
-        memory_ids=list(touched),
-        source_types=sources,
-        details={"memory_written": {"items": details}},
-    )
-    await remember(
-        work,
-        mark,
-        response,
-        scope_id=scope_id,
-        key=scope_key,
-        memory_ids=list(touched),
-        now=now,
-        event_id=event.event_id,
-    )
-    return response
+    return taken
 
 
 async def _there(

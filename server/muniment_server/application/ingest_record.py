@@ -44,8 +44,8 @@ _MOST_WAITING = 1_000
 
 @dataclass(frozen=True, slots=True)
 class IngestCommand:
-    """scope: with the session. extractor, ttl: None for the tenant's setting. places: of the turns in the
-    request, for errors. method, payload: by which a repeated request id is compared."""
+    """scope: with the session. extractor, ttl: None for the tenant's setting. method, payload: by which a
+    repeated request id is compared."""
 
     scope: Scope
     turns: Sequence[Turn]

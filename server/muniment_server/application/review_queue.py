@@ -166,7 +166,7 @@ async def _page(
     last: Revision | None = None
     for index, one in enumerate(found):
         revision = one.revision
-        shown = await _open(services, context, key, one, scopes.get(revision.scope_id))
+        shown = await _open(services, context, one, scopes.get(revision.scope_id))
         if shown is not None:
             memory = to_memory(key, revision, shown.kind, shown.label, *shown.content[:3])
             used += weight(memory)
@@ -181,7 +181,7 @@ async def _page(
 
 
 async def _open(
-    services: Services, context: CallContext, key: TenantKey, waiting: WaitingMemory, row: ScopeRow | None
+    services: Services, context: CallContext, waiting: WaitingMemory, row: ScopeRow | None
 ) -> _Opened | None:
     """A memory with all that stands in it; None when something in it does not hold."""
     revision = waiting.revision

@@ -4,7 +4,7 @@ What the write did is read from its audit event, which says it under the tenant'
 stands as the write left it is changed; the rest is left and told.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import IntEnum
@@ -162,35 +162,16 @@ async def _undo(
     if not all(lets_change(view, context, row.kind, label or "", one) for one in present.values()):
         raise WriteNotFound(str(command.write_request_id))
     archived = _archived(context, written, present, now)
-    change = ScopeChange(key, work.tenant_id, row)
-    restored: list[tuple[Revision, Revision]] = []
-    frequencies: dict[UUID, Mapping[int, int]] = {}
     consent = consent_of(row, await services.settings.of(work.tenant_id))
-    for memory_id, by in written.replaced.items():
-        current = present.get(memory_id)
-        if current is None or by not in archived or current.superseded_by != by:
-            continue
-        pair = await _put_back(work, key, current, consent, archived, now)
-        if pair is not None:
-            restored.append(pair)
-            frequencies[memory_id] = await frequencies_of(key, pair[1])
-    back = {before.memory_id for before, _ in restored}
-    outcomes = [
-        (
-            memory_id,
-            UndoOutcome.ARCHIVED
-            if memory_id in archived
-            else UndoOutcome.RESTORED
-            if memory_id in back
-            else UndoOutcome.LEFT,
-        )
-        for memory_id in dict.fromkeys([*written.created, *written.restated, *written.replaced])
-    ]
+    restored = await _restored(work, key, written, present, archived, consent, now)
+    outcomes = _outcomes(written, archived, {before.memory_id for before, _ in restored})
     response = encode(Undone(outcomes, issue_token(tenant_key, services.instance, now)))
     if command.validate_only:
         return response
     changed = [pair for pair in [*archived.values(), *restored] if pair[0] is not pair[1]]
     if changed:
+        change = ScopeChange(key, work.tenant_id, row)
+        frequencies = {after.memory_id: await frequencies_of(key, after) for _, after in restored}
         await change.change(work, changed, frequencies)
         await forget_notes(work, list(archived))
         await change.close(work, now)
@@ -304,6 +285,23 @@ async def _present(
     return found
 
 
+def _outcomes(
+    written: _Written, archived: Collection[UUID], restored: Collection[UUID]
+) -> list[tuple[UUID, UndoOutcome]]:
+    """What becomes of each memory that the write created, restated or replaced."""
+    return [
+        (
+            memory_id,
+            UndoOutcome.ARCHIVED
+            if memory_id in archived
+            else UndoOutcome.RESTORED
+            if memory_id in restored
+            else UndoOutcome.LEFT,
+        )
+        for memory_id in dict.fromkeys([*written.created, *written.restated, *written.replaced])
+    ]
+
+
 def _archived(
     context: CallContext, written: _Written, present: Mapping[UUID, Revision], now: datetime
 ) -> dict[UUID, tuple[Revision, Revision]]:
@@ -334,6 +332,27 @@ def _archived(
                 update_time=max(now, current.update_time),
             ),
         )
+    return pairs
+
+
+async def _restored(
+    work: UnitOfWork,
+    key: ScopeKey,
+    written: _Written,
+    present: Mapping[UUID, Revision],
+    archived: Mapping[UUID, tuple[Revision, Revision]],
+    consent: Consent,
+    now: datetime,
+) -> list[tuple[Revision, Revision]]:
+    """What the write replaced and can be live again, before and after."""
+    pairs: list[tuple[Revision, Revision]] = []
+    for memory_id, by in written.replaced.items():
+        current = present.get(memory_id)
+        if current is None or by not in archived or current.superseded_by != by:
+            continue
+        pair = await _put_back(work, key, current, consent, archived, now)
+        if pair is not None:
+            pairs.append(pair)
     return pairs
 
 
