@@ -102,7 +102,7 @@ LANGUAGE = t.language(
         t.EVERY: "ทุก, ทุกๆ",
         t.OTHER: "ก่อนที่, ก่อนหน้า, ปีใหม่, วันเกิด, วันหยุด, ต้นคริสต์มาส",
     },
-    script="\u0e00-\u0e7f",
+    unspaced=True,
     numbering="ที่",
     buddhist=True,
 )
