@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment_server.retrieval.times import MAX_SPANS, asks_when, names_time, read_times, time_spans
+from support.times import read_every_rule
 
 # A Wednesday.
 NOW = datetime(2026, 6, 17, 12, tzinfo=UTC)
@@ -658,6 +659,13 @@ def test_a_question_may_ask_for_nothing_but_a_time(text: str) -> None:
 )
 def test_a_question_for_more_than_a_time(text: str) -> None:
     assert not read_times(text, NOW).alone
+
+
+def test_what_is_looked_for_first_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = [text for table in (DAYS, SPANS) for texts in table.values() for text in texts]
+    before = [spans(text) for text in known]
+    read_every_rule(monkeypatch)
+    assert [text for text, found in zip(known, before, strict=True) if spans(text) != found] == []
 
 
 @given(

@@ -26,6 +26,7 @@ from muniment_server.retrieval.times import (
 )
 from muniment_server.retrieval.times.makers import Maker, Named
 from muniment_server.retrieval.times.spans import Span
+from support.times import read_every_rule
 
 # A Wednesday.
 NOW = datetime(2026, 6, 17, 12, tzinfo=UTC)
@@ -129,6 +130,14 @@ def test_nothing_breaks_it(words: list[str], space: str, instant: datetime) -> N
     found = time_spans(space.join(words), instant)
     assert len(found) <= MAX_SPANS
     assert all(one.start < one.end for one in found if one.start and one.end)
+
+
+def test_what_is_looked_for_first_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = [text for part in ("spans", "of_every_year", "two_days") for text, _, _ in by_days(part)]
+    known += texts("no_times")
+    before = [spans(text) for text in known]
+    read_every_rule(monkeypatch)
+    assert [text for text, found in zip(known, before, strict=True) if spans(text) != found] == []
 
 
 def test_what_a_place_of_a_text_costs_is_bounded() -> None:

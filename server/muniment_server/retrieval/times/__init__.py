@@ -43,9 +43,8 @@ MAX_SPANS = 32
 """Spans of one query; those that come first are kept."""
 _READ = "\x00"
 _TABLES = (vietnamese.LANGUAGE, spanish.LANGUAGE, french.LANGUAGE)
+_CHARACTERS = ((han.HINT, han.PARTS), (korean.HINT, korean.PARTS))
 _SCRIPTS = ((re.compile("[\u0e01-\u0e2e]"), thai.LANGUAGE), (re.compile("[\u0621-\u064a]"), arabic.LANGUAGE))
-_BEFORE_TABLES = ((digits.HINT, digits.PARTS), (german.HINT, german.PARTS))
-_AFTER_TABLES = ((english.HINT, english.PARTS), (han.HINT, han.PARTS), (korean.HINT, korean.PARTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +84,18 @@ def _scan(text: str, today: date) -> tuple[list[Found], str]:
     found: list[Found] = []
     text = rest = simplified(text)
     ascii_alone = text.isascii()
-    for hint, parts in _BEFORE_TABLES:
-        if hint.search(rest):
-            rest = _read(rest, today, parts, found)
-    words = tables.words_of(rest)
+    words = tables.words_of(text)
+    numbers = bool(digits.HINT.search(text))
+    if numbers:
+        rest = _read(rest, today, digits.PARTS, found)
+    if not german.HINTS.isdisjoint(words) or (numbers and german.HINT.search(rest)):
+        rest = _read(rest, today, german.PARTS, found)
     for table in _TABLES:
         if not table.hints.isdisjoint(words):
             rest = _without(rest, grammar.read(rest, table, today, found))
-    for hint, parts in _AFTER_TABLES[:1] if ascii_alone else _AFTER_TABLES:
+    if not english.HINTS.isdisjoint(words) or (numbers and english.HINT.search(rest)):
+        rest = _read(rest, today, english.PARTS, found)
+    for hint, parts in () if ascii_alone else _CHARACTERS:
         if hint.search(rest):
             rest = _read(rest, today, parts, found)
     for script, table in () if ascii_alone else _SCRIPTS:

@@ -64,7 +64,9 @@ _HOLIDAYS = {"weihnachten": (12, 24, 3), "heiligabend": (12, 24, 1), "heiligen a
 _HOLIDAYS |= {"silvester": (12, 31, 1), "neujahr": (1, 1, 1), "neujahrstag": (1, 1, 1)}
 _HOLIDAY_FIRSTS = firsts(_HOLIDAYS)
 _HOLIDAY = alternatives(_HOLIDAYS).replace(r"\ ", " ")
-_DAY_PART = "früh|morgens?|vormittags?|mittags?|nachmittags?|abends?|nachts?"
+_PARTS = ("morgen", "vormittag", "mittag", "nachmittag", "abend", "nacht")
+_DAY_PARTS = ("früh", *(part + ending for part in _PARTS for ending in ("", "s")))
+_DAY_PART = alternatives(_DAY_PARTS)
 
 
 def _count(text: str) -> float:
@@ -237,8 +239,15 @@ PARTS: tuple[Part, ...] = (
         ),
     ),
 )
-HINT = re.compile(
-    rf"\b(?:{_MONTH}|gestern|vorgestern|heute|morgen|übermorgen|uebermorgen|{_WEEKDAY}|{_SEASON}"
-    rf"|{alternatives(_OFFSETS)}|{_HOLIDAY}|tage?n?|wochen?|wochenende|monate?n?|jahre?n?)"
-    r"|\d\. ?\d|\b(?:seit|bis|vor|nach|ab|um) \d"
+HINTS = frozenset(
+    (
+        *("gestern", "vorgestern", "heute", "morgen", "übermorgen", "uebermorgen", "heiligen"),
+        *(*_MONTHS, *_HOLIDAYS),
+        *(season + ending for season in _SEASONS for ending in ("", "s")),
+        *(offset + ending for offset in _OFFSETS for ending in ("", "e", "en", "er", "es", "em")),
+        *(day + part for day in _WEEKDAYS for part in ("", "s", *_DAY_PARTS)),
+        *(unit + ending for unit in _UNITS for ending in ("", "e", "en", "n", "es", "s")),
+    )
 )
+"""One of these words is in each text in which a rule reads something, or else a number as below."""
+HINT = re.compile(r"\d\. ?\d|\b(?:seit|bis|vor|nach|ab|um) \d")
