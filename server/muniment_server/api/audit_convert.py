@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from muniment_server._gen.muniment.v1 import audit_pb2, error_reason_pb2, filter_pb2
+from muniment_server._gen.muniment.v1 import audit_pb2, error_reason_pb2
 from muniment_server.api import answers, audit_details, convert
 from muniment_server.application.audit import AuditQuery
 from muniment_server.application.export_audit import (
@@ -18,7 +18,7 @@ from muniment_server.application.export_audit import (
 from muniment_server.application.get_recall import RecallRecord
 from muniment_server.audit.events import Actor, AuditAction, AuditOutcome
 from muniment_server.audit.stored import StoredEvent
-from muniment_server.domain.model import Scope, SourceType, TimeRange
+from muniment_server.domain.model import Scope, SourceType
 
 
 def query(message: audit_pb2.AuditFilter) -> AuditQuery:
@@ -33,15 +33,7 @@ def query(message: audit_pb2.AuditFilter) -> AuditQuery:
         actions=[AuditAction(action) for action in message.actions],
         outcomes=[AuditOutcome(outcome) for outcome in message.outcomes],
         source_types=[SourceType(source) for source in message.source_types],
-        event_time=_time_range(message.event_time) if message.HasField("event_time") else TimeRange(),
-    )
-
-
-def _time_range(message: filter_pb2.TimeRange) -> TimeRange:
-    path = "filter.event_time"
-    return TimeRange(
-        convert.instant(message.start_time, f"{path}.start_time") if message.HasField("start_time") else None,
-        convert.instant(message.end_time, f"{path}.end_time") if message.HasField("end_time") else None,
+        event_time=convert.time_range(message.event_time, "filter.event_time"),
     )
 
 

@@ -18,7 +18,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from muniment_server._gen.muniment.v1 import consistency_pb2, filter_pb2, memory_pb2, write_pb2
-from muniment_server.domain.errors import EmbeddingModelMismatch, FieldViolation, InvalidRequest
+from muniment_server.domain.errors import EmbeddingModelMismatch, InvalidRequest
 from muniment_server.domain.filters import Operator, PropertyCondition, to_jsonpath
 from muniment_server.domain.model import (
     ClaimedProvenance,
@@ -46,11 +46,6 @@ _OF_THE_MACHINE = re.compile("localtime$|posixrules$|Factory$|posix/|right/")
 """What stands beside the zones on many machines: its own clock, and copies that count leap seconds."""
 
 
-def invalid(path: str, rule: str, description: str) -> InvalidRequest:
-    """One violation."""
-    return InvalidRequest((FieldViolation(path, rule, description),))
-
-
 def payload(request: Message, *without: str) -> bytes:
     """Deterministic bytes of a request but for the named fields, to compare or to bind."""
     copy = type(request)()
@@ -66,7 +61,9 @@ def require_understood(message: Message, path: str) -> None:
     Ignored, a condition of a newer client would widen what is read or erased. Raises InvalidRequest.
     """
     if len(UnknownFieldSet(message)) > 0:
-        raise invalid(path, "message.unknown_field", "must not have fields that this server does not know")
+        raise InvalidRequest.of(
+            path, "message.unknown_field", "must not have fields that this server does not know"
+        )
     for field, value in message.ListFields():
         if field.message_type is None:
             continue
@@ -87,7 +84,7 @@ def time_zone(name: str) -> tzinfo:
             return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         pass
-    raise invalid("time_zone", "time_zone.known", "must be a name of the time zone database")
+    raise InvalidRequest.of("time_zone", "time_zone.known", "must be a name of the time zone database")
 
 
 def request_id(text: str) -> UUID | None:
@@ -98,17 +95,17 @@ def request_id(text: str) -> UUID | None:
 def instant(value: Timestamp, path: str) -> datetime:
     """An instant of the contract; nanoseconds are cut to microseconds."""
     if not 0 <= value.nanos <= 999_999_999:
-        raise invalid(path, "timestamp.nanos", "nanos must lie between 0 and 999999999")
+        raise InvalidRequest.of(path, "timestamp.nanos", "nanos must lie between 0 and 999999999")
     return value.ToDatetime(tzinfo=UTC)
 
 
 def duration(value: Duration, path: str) -> timedelta:
     if not -999_999_999 <= value.nanos <= 999_999_999:
-        raise invalid(path, "duration.nanos", "nanos must lie between -999999999 and 999999999")
+        raise InvalidRequest.of(path, "duration.nanos", "nanos must lie between -999999999 and 999999999")
     found = value.ToTimedelta()
     if not found:
         # Cut to microseconds, as the store counts, nothing is left: what is to last would be over at once.
-        raise invalid(path, "duration.microsecond", "must be at least one microsecond")
+        raise InvalidRequest.of(path, "duration.microsecond", "must be at least one microsecond")
     return found
 
 
@@ -128,7 +125,7 @@ def plain_text(text: str | None, path: str) -> None:
     """Refuse text that cannot be stored unaltered. Raises InvalidRequest naming the field."""
     refusal = check_text(text) if text is not None else None
     if refusal is not None:
-        raise invalid(path, str(refusal), refusal.description)
+        raise InvalidRequest.of(path, str(refusal), refusal.description)
 
 
 def property_value(message: memory_pb2.PropertyValue) -> PropertyValue:
@@ -172,7 +169,7 @@ def _attributes(message: Struct, path: str) -> str:
         found = json_format.MessageToDict(message)
         # An answer nests a memory deeper than a request does, and runtimes stop reading at 100 levels.
         if _depth(found) > MAX_ATTRIBUTES_DEPTH:
-            raise invalid(
+            raise InvalidRequest.of(
                 path, "struct.max_depth", f"must not nest deeper than {MAX_ATTRIBUTES_DEPTH} levels"
             )
         text = json.dumps(
@@ -183,12 +180,14 @@ def _attributes(message: Struct, path: str) -> str:
             allow_nan=False,
         )
     except (ValueError, json_format.Error):
-        raise invalid(path, "struct.json", "must be a JSON object with finite numbers") from None
+        raise InvalidRequest.of(path, "struct.json", "must be a JSON object with finite numbers") from None
     # In JSON a NUL is an escape; a backslash before it is an escape itself.
     if _ESCAPED_NUL.search(text):
-        raise invalid(path, "text.no_nul", "must not contain the character U+0000")
+        raise InvalidRequest.of(path, "text.no_nul", "must not contain the character U+0000")
     if len(text.encode()) > MAX_ATTRIBUTES_BYTES:
-        raise invalid(path, "struct.max_bytes", f"must not exceed {MAX_ATTRIBUTES_BYTES} bytes as JSON")
+        raise InvalidRequest.of(
+            path, "struct.max_bytes", f"must not exceed {MAX_ATTRIBUTES_BYTES} bytes as JSON"
+        )
     return text
 
 
@@ -207,7 +206,9 @@ def embedding(message: memory_pb2.Embedding, model: EmbeddingModel, path: str) -
     vector = np.frombuffer(message.vector, dtype="<f4").astype(np.float64)
     length = float(np.linalg.norm(vector))
     if not math.isfinite(length) or length == 0.0:
-        raise invalid(f"{path}.vector", "embedding.finite", "components must be finite and not all zero")
+        raise InvalidRequest.of(
+            f"{path}.vector", "embedding.finite", "components must be finite and not all zero"
+        )
     # Stored as half precision: at length 1 no component overflows and none of weight is lost.
     return (vector / length).astype("<f4").tobytes()
 
@@ -217,7 +218,9 @@ def _validity(message: memory_pb2.Validity, path: str) -> Validity:
     end = instant(message.end_time, f"{path}.end_time") if message.HasField("end_time") else None
     if start is not None and end is not None and not start < end:
         # In order by nanoseconds, as the contract asks, and the same instant as the store counts.
-        raise invalid(f"{path}.end_time", "validity.order", "must lie a microsecond or more after start_time")
+        raise InvalidRequest.of(
+            f"{path}.end_time", "validity.order", "must lie a microsecond or more after start_time"
+        )
     return Validity(start, end)
 
 
@@ -266,9 +269,8 @@ def new_memory(message: write_pb2.WriteItem, model: EmbeddingModel, path: str) -
     )
 
 
-def _time_range(message: filter_pb2.TimeRange, present: bool, path: str) -> TimeRange:
-    if not present:
-        return TimeRange()
+def time_range(message: filter_pb2.TimeRange, path: str) -> TimeRange:
+    """A span of time, open where nothing is set."""
     return TimeRange(
         instant(message.start_time, f"{path}.start_time") if message.HasField("start_time") else None,
         instant(message.end_time, f"{path}.end_time") if message.HasField("end_time") else None,
@@ -309,7 +311,7 @@ def memory_filter(
     if not message.ByteSize():
         return MemoryFilter(states=list(default_states))
     require_understood(message, path)
-    valid_time = _time_range(message.valid_time, message.HasField("valid_time"), f"{path}.valid_time")
+    valid_time = time_range(message.valid_time, f"{path}.valid_time")
     valid_at = None
     if message.HasField("valid_at"):
         valid_at = instant(message.valid_at, f"{path}.valid_at")
@@ -324,11 +326,9 @@ def memory_filter(
         tags_all=list(message.tags_all),
         tags_none=list(message.tags_none),
         properties=to_jsonpath([_condition(condition) for condition in message.properties]),
-        create_time=_time_range(message.create_time, message.HasField("create_time"), f"{path}.create_time"),
+        create_time=time_range(message.create_time, f"{path}.create_time"),
         valid_time=valid_time,
-        valid_start=_time_range(
-            message.valid_start_time, message.HasField("valid_start_time"), f"{path}.valid_start_time"
-        ),
+        valid_start=time_range(message.valid_start_time, f"{path}.valid_start_time"),
         valid_at=valid_at,
     )
 

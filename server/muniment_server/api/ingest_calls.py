@@ -16,6 +16,7 @@ from muniment_server.application.ingest import ingest
 from muniment_server.application.ingest_record import IngestCommand, Taken
 from muniment_server.application.ingest_stream import IngestStream
 from muniment_server.application.services import Services
+from muniment_server.domain.errors import InvalidRequest
 from muniment_server.domain.extraction.candidate import ExtractionMode, ExtractorKind, Turn, TurnRole
 from muniment_server.identity.principal import CallContext, current_call
 
@@ -61,7 +62,7 @@ class IngestCalls:
             else:
                 await stream.add(command)
         if stream is None:
-            raise convert.invalid("", "stream.empty", "must hold at least one request")
+            raise InvalidRequest.of("", "stream.empty", "must hold at least one request")
 
         def encode(taken: Taken) -> bytes:
             return ingest_pb2.StreamIngestResponse(**_taken(taken), request_id=given).SerializeToString()

@@ -171,14 +171,10 @@ def _changed(before: Consent, command: ConsentCommand, now: datetime) -> Consent
     if session is not None:
         others = [one for one in after.forgotten_sessions if one != session]
         if len(others) >= MAX_SESSIONS:
-            raise InvalidRequest(
-                (
-                    FieldViolation(
-                        "forget_session",
-                        "consent.max_sessions",
-                        f"must not be the {MAX_SESSIONS + 1}th session of the subject; use a level instead",
-                    ),
-                )
+            raise InvalidRequest.of(
+                "forget_session",
+                "consent.max_sessions",
+                f"must not be the {MAX_SESSIONS + 1}th session of the subject; use a level instead",
             )
         after = replace(after, forgotten_sessions=(*others, session))
     return after

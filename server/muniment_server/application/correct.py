@@ -11,7 +11,6 @@ from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.domain.consent import Consent
 from muniment_server.domain.errors import (
     ContentRefused,
-    FieldViolation,
     IntegrityViolation,
     InvalidRequest,
     MemoryNotRestorable,
@@ -311,9 +310,7 @@ def _end(current: Revision, given: datetime | None, now: datetime) -> datetime:
     start = current.valid_from
     if given is not None:
         if start is not None and given <= start:
-            raise InvalidRequest(
-                (FieldViolation("end_time", "validity.order", "must lie after the start of its validity"),)
-            )
+            raise InvalidRequest.of("end_time", "validity.order", "must lie after the start of its validity")
         return given
     end = now if current.valid_to is None else min(now, current.valid_to)
     return end if start is None else max(end, start)

@@ -12,7 +12,6 @@ from muniment_server.crypto.scope_key import ScopeKey
 from muniment_server.domain.content import Content
 from muniment_server.domain.errors import (
     ContentRefused,
-    FieldViolation,
     InvalidRequest,
     PermissionDenied,
     ReviewNotPending,
@@ -145,7 +144,7 @@ async def decide(services: Services, context: CallContext, command: DecideComman
 def _check(command: DecideCommand) -> None:
     if (command.decision is ReviewDecision.EDIT) != bool(command.content):
         said = "must be set" if command.decision is ReviewDecision.EDIT else "belongs to an edit only"
-        raise InvalidRequest((FieldViolation("content", "review.content", said),))
+        raise InvalidRequest.of("content", "review.content", said)
 
 
 def _check_waiting(held: Held, command: DecideCommand) -> None:
