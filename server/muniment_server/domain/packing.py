@@ -48,11 +48,14 @@ _SOURCES = {
     SourceType.TOOL: "reported by a tool",
     SourceType.THIRD_PARTY: "reported by a third party",
 }
-# Beyond what JSON escapes by itself: markup, line separators, direction overrides, and the tag
-# characters in which text can be hidden from people.
+# Beyond what JSON escapes by itself: markup, line separators, direction overrides, what cannot be seen, and
+# the tag characters in which text can be hidden from people. Joiners and selectors of emoji stay.
 _ESCAPED = re.compile(
-    "[<>\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e0fff]"
+    "[<>\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+# Escapes that are mostly letters, and so fewer tokens than the others.
+_LETTERED = re.compile("[\u00ad\ufeff\uffa0\ufff0-\ufffb]")
 _ESCAPED_RUN = re.compile(f"{_ESCAPED.pattern}+")
 _RUN = re.compile("[A-Za-z0-9]+")
 _PLAIN = re.compile("[A-Za-z0-9 ]+")
@@ -313,8 +316,9 @@ def least_tokens(content: str) -> int:
     runs = len(_RUN.findall(content))
     other = len(_PLAIN.sub("", content))
     plain = len(content) - other - content.count(" ")
-    # An escape is six tokens, but a run of letters behind it can become a part of it.
-    return other + 5 * escaped + max(runs - escaped, plain // 4)
+    # An escape is six tokens, or three, but a run of letters behind it can become a part of it.
+    lettered = 0 if content.isascii() else len(_LETTERED.findall(content))
+    return other + 5 * escaped - 3 * lettered + max(runs - escaped, plain // 4)
 
 
 def _escape(match: re.Match[str]) -> str:

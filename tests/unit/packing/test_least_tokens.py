@@ -12,7 +12,10 @@ from muniment_server.domain.packing import PackItem, _quoted, least_tokens, pack
 from muniment_server.domain.tokens import estimate_tokens
 
 _TEXTS = st.text(
-    st.sampled_from('<>aAbZ09 \n\t"\\!.é茶\u202e\u2028\u200b\x7f\x85\U000e0041🍣'), max_size=60
+    st.sampled_from(
+        '<>aAbZ09 \n\t"\\!.é茶\u202e\u2028\u200b\x7f\x85\U000e0041🍣\ufeff\u00ad\uffa0\ufffb\u3164'
+    ),
+    max_size=60,
 ) | st.text(max_size=60)
 
 
