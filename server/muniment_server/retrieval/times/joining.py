@@ -55,6 +55,7 @@ _NEAR = 20
 """Characters in which a word stands that ties to a time behind it."""
 _RANGE_END = re.compile("まで|까지|为止")
 
+# "đến" and "ถึง" alone say that somebody came.
 _SIDES = {
     "since": (
         *("since", "seit", "ab", "desde", "a partir de", "a partir del", "depuis", "à partir de"),
@@ -64,7 +65,7 @@ _SIDES = {
     "before": ("before", "prior to", "vor", "antes de", "antes del", "avant", "trước", "قبل"),
     "until": (
         *("until", "till", "up to", "bis", "bis zum", "hasta", "jusqu'au", "jusqu'à", "jusqu'en"),
-        *("đến", "cho đến", "tới", "cho tới", "حتى", "لغاية"),
+        *("cho đến", "cho tới", "đến hết", "đến tận", "حتى", "لغاية"),
     ),
 }
 _ARTICLES = ("", " the", " dem", " el", " la", " le", " l'")
@@ -78,7 +79,7 @@ _SIDE_OF = {
 _SIDE_WORDS = max(len(words.split()) for words in _SIDE_OF)
 # Thai has no spaces.
 _SIDE_OF_UNSPACED = {"ตั้งแต่": "since", "นับจาก": "since", "หลังจาก": "after", "หลัง": "after", "ก่อน": "before"}
-_SIDE_OF_UNSPACED |= {"ถึง": "until"}
+_SIDE_OF_UNSPACED |= {"จนถึง": "until"}
 _BEHIND = re.compile(r"之?[间間]|の間| ?사이")
 _NEAR = 20
 """Characters in which a word stands that ties to a time behind it."""

@@ -188,7 +188,7 @@ def tokens_of(text: str, known: Language) -> tuple[str, list[Token]]:
     """The kinds of the words of a text, and where they stand."""
     matches = list((known.scan or _TOKEN).finditer(text))
     fold = known.fold
-    written = [fold(match[0]) if fold and match["word"] else match[0] for match in matches]
+    written = [fold(match[0]) if fold and not match[0].isascii() else match[0] for match in matches]
     kinds: list[str] = []
     tokens: list[Token] = []
     at = 0
@@ -197,6 +197,9 @@ def tokens_of(text: str, known: Language) -> tuple[str, list[Token]]:
         kind, value, length, start = OTHER, None, 1, match.start()
         if match["number"]:
             kind, value = _number(match[0], known.buddhist)
+            if known.buddhist and kind == DIGITS and value < 100 and kinds[-1:] in ([MONTH], [SURE_MONTH]):
+                # "5 พ.ค. 67" is said of 2567.
+                kind, value = YEAR_DIGITS, value + 2_500 - BUDDHIST
         else:
             word = written[at]
             found = known.phrases.get(word)
