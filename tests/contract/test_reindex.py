@@ -343,6 +343,16 @@ async def test_a_backlog_has_an_end(database: PostgresDatabase) -> None:
         from contract.stored import refused
 
         await refused(caller.write("u1", "Fact 4"), "UNAVAILABLE", "EMBEDDER_UNAVAILABLE")
+        # It is that of one tenant; there is an end for all of them, too.
+        other, third = running.caller("other"), running.caller("third")
+        await other.write("u1", "Fact 1", "Fact 2")
+        await third.write("u1", "Fact 1")
+        await refused(third.write("u1", "Fact 2"), "UNAVAILABLE", "EMBEDDER_UNAVAILABLE")
+        waiting = database.rows(
+            "SELECT t.name, count(*) AS n FROM memory_embedding e JOIN tenant t USING (tenant_id)"
+            " WHERE e.state = 2 GROUP BY t.name ORDER BY n DESC"
+        )
+        assert [(row["name"], row["n"]) for row in waiting] == [("acme", 3), ("other", 2), ("third", 1)]
         embedder.failing = None
         await until(lambda: running.service.services.backlog.size == 0, 20.0)
         await caller.write("u1", "Fact 5")

@@ -111,7 +111,7 @@ class Reembedder:
         known.count += count
         known.noted = asyncio.get_running_loop().time()
         known.rests = 0.0
-        self.services.backlog.size += count
+        self.services.backlog.add(tenant_id, count)
         self._wake.set()
 
     def wake(self) -> None:
@@ -192,7 +192,7 @@ class Reembedder:
             )
             settled = min(known.count, done.stored)
             known.count -= settled
-            self.services.backlog.size -= settled
+            self.services.backlog.add(place[0], -settled)
             if done.outage is not None:
                 raise done.outage
             self._settle(place, known, done)
@@ -209,7 +209,7 @@ class Reembedder:
             known.rest = _FIRST_REST if known.stored else min(known.rest * 2, _MOST_REST)
             known.rests = now + known.rest
         elif known.count == 0 or now - known.noted > _LOOK_SECONDS:
-            self.services.backlog.size -= known.count
+            self.services.backlog.add(place[0], -known.count)
             del self._known[place]
         else:
             known.rests = now + _SOON

@@ -1,6 +1,7 @@
 """The vectors of what is written: given by the caller, made within the call, or left to be made after it."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,8 +30,9 @@ class WritePolicy:
     """What a Write does when its vectors are not there in time.
 
     require: fail with EmbedderUnavailable, instead of storing the memories as waiting for their vectors.
-    patience: seconds that a Write waits. backlog: how many memories may wait before Writes fail all the
-    same, so that an embedder that is too slow is felt by who overloads it.
+    patience: seconds that a Write waits. backlog: how many memories of a tenant may wait before its Writes
+    fail all the same (of all tenants: twice as many), so that an embedder that is too slow is felt by who
+    overloads it.
     """
 
     require: bool = False
@@ -62,9 +64,24 @@ class ItemVector:
 
 @dataclass(slots=True)
 class Backlog:
-    """How many memories this process has stored without their vectors that still wait for them."""
+    """How many memories this process has stored without their vectors that still wait for them.
 
-    size: int = field(default=0)
+    size: of all tenants.
+    """
+
+    size: int = 0
+    _of: Counter[UUID] = field(default_factory=Counter)
+
+    def add(self, tenant_id: UUID, count: int) -> None:
+        """So many more of a tenant wait, or fewer."""
+        self.size += count
+        self._of[tenant_id] += count
+        if self._of[tenant_id] <= 0:
+            del self._of[tenant_id]
+
+    def has_room(self, tenant_id: UUID, count: int, most: int) -> bool:
+        """Whether so many more may wait: `most` of a tenant, which fills it for no other; of all, twice that."""
+        return self._of[tenant_id] + count <= most and self.size + count <= 2 * most
 
 
 async def vectors(
@@ -153,7 +170,7 @@ async def _made(
         late = sum(one is None for one in made)
         if late and policy.require:
             raise EmbedderUnavailable from failure
-        if late and backlog.size + late > policy.backlog:
+        if late and not backlog.has_room(tenant_id, late, policy.backlog):
             if failure is not None:
                 raise EmbedderUnavailable from failure
             raise Overloaded("embedder")
