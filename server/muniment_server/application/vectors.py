@@ -80,7 +80,7 @@ class Backlog:
             del self._of[tenant_id]
 
     def has_room(self, tenant_id: UUID, count: int, most: int) -> bool:
-        """Whether so many more may wait: `most` of a tenant, which fills it for no other; of all, twice that."""
+        """Whether so many more may wait: `most` of a tenant, and twice as many of all."""
         return self._of[tenant_id] + count <= most and self.size + count <= 2 * most
 
 
