@@ -6,9 +6,18 @@ from datetime import date, timedelta
 
 from muniment_server.retrieval.times import makers, spans
 from muniment_server.retrieval.times.digits import DAY, YEAR
+from muniment_server.retrieval.times.english_words import (
+    DAYS_IN_WORDS,
+    HOLIDAYS,
+    MONTHS,
+    NUMBERS,
+    OFFSETS,
+    SEASONS,
+    WEEKDAY_NAMES,
+    WEEKDAYS,
+)
 from muniment_server.retrieval.times.makers import Named
 from muniment_server.retrieval.times.spans import (
-    FEW,
     Part,
     Span,
     after,
@@ -18,94 +27,51 @@ from muniment_server.retrieval.times.spans import (
     rule,
 )
 
-_MONTH_NAMES = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
-)
-MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
-MONTHS |= {name[:3]: number for name, number in MONTHS.items()} | {"sept": 9}
-_WEEKDAY_NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_WEEKDAYS = {name: number for number, name in enumerate(_WEEKDAY_NAMES)}
-_WEEKDAYS |= {"mon": 0, "tue": 1, "tues": 1, "wed": 2, "thu": 3, "thur": 3, "thurs": 3, "fri": 4}
-_SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": spans.WINTER}
-_OFFSETS = {"last": -1, "past": -1, "previous": -1, "this": 0, "current": 0, "next": 1, "coming": 1}
-_OFFSETS |= {"upcoming": 1}
-
-_SMALL = (
-    *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"),
-    *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
-)
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_NUMBERS = {name: float(number) for number, name in enumerate(_SMALL, 1)}
-_NUMBERS |= {name: 10.0 * number for number, name in enumerate(_TENS, 2)}
-_NUMBERS |= {f"{tens}-{one}": _NUMBERS[tens] + _NUMBERS[one] for tens in _TENS for one in _SMALL[:9]}
-_NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "couple of": 2, "a couple": 2, "half a": 0.5, "half": 0.5}
-_NUMBERS |= {
-    "a half": 0.5,
-    "one and a half": 1.5,
-    "a few": FEW,
-    "few": FEW,
-    "several": FEW,
-    "some": FEW,
-    "a dozen": 12,
-}
-_ORDINALS = (
-    *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"),
-    *("eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth"),
-    *("eighteenth", "nineteenth", "twentieth", "twenty-first", "twenty-second", "twenty-third"),
-    *("twenty-fourth", "twenty-fifth", "twenty-sixth", "twenty-seventh", "twenty-eighth"),
-    *("twenty-ninth", "thirtieth", "thirty-first"),
-)
-_DAYS_IN_WORDS = {name: number for number, name in enumerate(_ORDINALS, 1)}
-
-_HOLIDAYS = {"christmas": (12, 25, 1), "christmas day": (12, 25, 1), "christmas eve": (12, 24, 1)}
-_HOLIDAYS |= {"boxing day": (12, 26, 1), "new year's day": (1, 1, 1), "new year's eve": (12, 31, 1)}
-
-_IN_WORDS = alternatives(_DAYS_IN_WORDS).replace(r"\-", "[- ]")
+_IN_WORDS = alternatives(DAYS_IN_WORDS).replace(r"\-", "[- ]")
 _MONTH = alternatives(MONTHS)
-_WEEKDAY = alternatives(_WEEKDAYS)
-_WEEKDAY_FIRSTS = firsts(_WEEKDAYS)
-_FULL_WEEKDAY = alternatives(_WEEKDAY_NAMES)
-_SEASON = alternatives(_SEASONS)
-_COUNT = r"\d{1,3}|" + alternatives(_NUMBERS).replace(r"\-", "[- ]").replace(r"\ ", " ")
+_WEEKDAY = alternatives(WEEKDAYS)
+_WEEKDAY_FIRSTS = firsts(WEEKDAYS)
+_FULL_WEEKDAY = alternatives(WEEKDAY_NAMES)
+_SEASON = alternatives(SEASONS)
+_COUNT = r"\d{1,3}|" + alternatives(NUMBERS).replace(r"\-", "[- ]").replace(r"\ ", " ")
 _UNIT = "day|week|fortnight|month|year"
-_WHICH = alternatives(_OFFSETS)
+_WHICH = alternatives(OFFSETS)
 _DAY_PART = "morning|afternoon|evening|night"
 
 
 def _count(text: str) -> float:
-    return float(text) if text.isdigit() else _NUMBERS[text if text in _NUMBERS else text.replace(" ", "-")]
+    return float(text) if text.isdigit() else NUMBERS[text if text in NUMBERS else text.replace(" ", "-")]
 
 
 def _day(text: str) -> int:
-    return int(text) if text.isdigit() else _DAYS_IN_WORDS[text.replace(" ", "-")]
+    return int(text) if text.isdigit() else DAYS_IN_WORDS[text.replace(" ", "-")]
 
 
 def _quarter(text: str) -> int:
-    return int(text) if text.isdigit() else min(4, _DAYS_IN_WORDS.get(text, 4))
+    return int(text) if text.isdigit() else min(4, DAYS_IN_WORDS.get(text, 4))
 
 
 _by = makers.reading(
     year=int,
     last=lambda text: int(text) if text.isdigit() else MONTHS[text],
-    last_weekday=_WEEKDAYS.__getitem__,
-    near=_OFFSETS.__getitem__,
-    which=_OFFSETS.__getitem__,
-    week=_OFFSETS.__getitem__,
+    last_weekday=WEEKDAYS.__getitem__,
+    near=OFFSETS.__getitem__,
+    which=OFFSETS.__getitem__,
+    week=OFFSETS.__getitem__,
     month=MONTHS.__getitem__,
     day=_day,
     until=int,
     apart=lambda text: text.strip() == "and",
     between=str,
-    weekday=_WEEKDAYS.__getitem__,
-    season=_SEASONS.__getitem__,
+    weekday=WEEKDAYS.__getitem__,
+    season=SEASONS.__getitem__,
     quarter=_quarter,
     unit=str,
     count=_count,
     ago=_count,
     half=str,
     side=str,
-    holiday=_HOLIDAYS.__getitem__,
+    holiday=HOLIDAYS.__getitem__,
 )
 
 
@@ -113,8 +79,8 @@ def _before_last(named: Named, today: date) -> Iterator[Span]:
     """ "the week before last", "the Friday after next"."""
     offset = -2 if named["side"] == "before last" else 2
     name = named["unit"]
-    if name in _WEEKDAYS:
-        yield spans.weekday(_WEEKDAYS[name], offset, today)
+    if name in WEEKDAYS:
+        yield spans.weekday(WEEKDAYS[name], offset, today)
     else:
         yield spans.unit(name, offset, today)
 
@@ -124,8 +90,8 @@ def _before(named: Named, today: date) -> Iterator[Span]:
     name, before = named["unit"], named["side"] == "before"
     length = {"day": 1, "week": 7, "weekend": 7, "month": 31}.get(name, 0)
     for start, end in makers.a_date(named, today):
-        if name in _WEEKDAYS:
-            number = _WEEKDAYS[name]
+        if name in WEEKDAYS:
+            number = WEEKDAYS[name]
             yield spans.last_weekday(number, start) if before else spans.next_weekday(number, start)
         elif before:
             yield spans.days(start - timedelta(days=length), length)
@@ -277,7 +243,7 @@ PARTS: tuple[Part, ...] = (
             rule(rf"\b(?P<which>{_WHICH}) (?P<season>{_SEASON})\b", _by(makers.season)),
             rule(
                 after(
-                    "in", "during", "of", "since", "in the", "during the", "since the", first=firsts(_SEASONS)
+                    "in", "during", "of", "since", "in the", "during the", "since the", first=firsts(SEASONS)
                 )
                 + rf"(?P<season>{_SEASON})\b",
                 _by(makers.season),
@@ -412,7 +378,7 @@ PARTS: tuple[Part, ...] = (
 )
 HINTS = frozenset(
     (
-        *(*MONTHS, *_SEASONS, *_OFFSETS, *_WEEKDAY_NAMES, "today", "tonight", "tomorrow", "yesterday", "ago"),
+        *(*MONTHS, *SEASONS, *OFFSETS, *WEEKDAY_NAMES, "today", "tonight", "tomorrow", "yesterday", "ago"),
         *("back", "earlier", "weekend", "time", "from", "christmas", "boxing"),
         *("day", "days", "week", "weeks", "month", "months", "year"),
     )
