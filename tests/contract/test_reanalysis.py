@@ -11,7 +11,7 @@ from contract.stored import Stored, until
 from contract.verified import findings
 from muniment_server.application import preparing
 from muniment_server.audit.verify import verify
-from muniment_server.domain.model import MemoryKind
+from muniment_server.domain.model import EmbeddingState, MemoryKind
 from muniment_server.retrieval.analysis import ANALYZER_VERSION
 from muniment_server.retrieval.earlier import index_terms_1
 from muniment_server.retrieval.indexing import IndexTerms
@@ -21,6 +21,7 @@ from support.postgres import PostgresDatabase
 from support.service import item, running_service
 
 OLD = ANALYZER_VERSION - 1
+READY = int(EmbeddingState.READY)
 LEXICAL: Any = ["RETRIEVAL_LEG_LEXICAL"]
 ENTITY: Any = ["RETRIEVAL_LEG_ENTITY"]
 
@@ -95,6 +96,29 @@ async def test_what_a_process_of_the_version_before_writes_late_is_brought_over_
             lambda: database.row("SELECT analyzer FROM instance")["analyzer"] == ANALYZER_VERSION, 20.0
         )
         assert await findings(running, "acme") == []
+
+
+async def test_a_sweep_asks_a_tenant_once_for_all_that_is_left_to_do(
+    database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    async with running_service(database, keys_folder=tmp_path / "keys") as running:
+        callers = [running.caller(name) for name in ("acme", "other", "third")]
+        await running.without_upkeep()
+        reembedder, pool = running.service.reembedder, running.service.database.pool
+        reembedder.wake()
+        before = pool.get_stats()["requests_num"]
+        assert await reembedder.step() is False
+        assert pool.get_stats()["requests_num"] - before == len(callers)
+        with monkeypatch.context() as first:
+            first.setattr(preparing, "ANALYZER_VERSION", 1)
+            first.setattr(preparing, "index_terms", index_terms_1)
+            await callers[1].write("u1", "The 臺灣 shop sells 圖書.")
+        database.execute("UPDATE memory_embedding SET state = 2, embedding = NULL")
+        reembedder.wake()
+        while await reembedder.step():
+            pass
+        assert database.row("SELECT state FROM memory_embedding")["state"] == READY
+        assert database.row("SELECT analyzer FROM memory")["analyzer"] == ANALYZER_VERSION
 
 
 def test_the_index_of_older_analyses_is_about_those_before_the_present_one(
