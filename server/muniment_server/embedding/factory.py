@@ -21,13 +21,6 @@ KINDS = (
 )
 
 
-def is_setting(setting: str) -> bool:
-    """Whether an embedder can be meant by a setting."""
-    if setting in (AUTO, "multilingual", "english-fast", "wordllama", HTTP):
-        return True
-    return any(setting.startswith(kind) and len(setting) > len(kind) for kind in (PREFIX, HTTP_FILE))
-
-
 def create_embedder(setting: str = AUTO, options: EmbedderOptions | None = None) -> Embedder:
     """Load an embedder. Blocks, for a local one up to seconds: call it outside the event loop.
 

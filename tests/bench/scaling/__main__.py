@@ -100,6 +100,7 @@ class Run:
         console: Console,
         options: argparse.Namespace,
         embedder: Embedder,
+        topics: Topics,
         agent: Agent,
         loader: Loader,
     ) -> None:
@@ -109,7 +110,7 @@ class Run:
         self.agent = agent
         self.loader = loader
         self.random = np.random.default_rng(11)
-        self.topics = Topics.of(embedder)
+        self.topics = topics
         self.questions = Questions(self.topics, self.random)
         self.originals: dict[str, Original] = {}
 
@@ -194,8 +195,8 @@ class Run:
         return Point(len(subject.ids), tenant, timings, rates, recalls, os.getloadavg()[0])
 
     async def embed(self, text: str) -> object:
-        """The embedding alone, in this process."""
-        return self.embedder.embed_query(text)
+        """The embedding alone, in a thread of this process as the service does it."""
+        return await asyncio.to_thread(self.embedder.embed_query, text)
 
     async def throughput(self, call: Callable[[Any], Awaitable[object]]) -> float:
         """Calls a second of several callers who each wait for their answer."""
@@ -231,7 +232,7 @@ class Run:
             note("words", subject.recall_by_words(ids(answer), query.text))
             text = self.questions.from_text()
             answer = await ask(subject.name, text, legs=vector)
-            embedded = np.asarray(self.embedder.embed_query(text))
+            embedded = np.asarray(await asyncio.to_thread(self.embedder.embed_query, text))
             note("text", subject.recall_by_vector(ids(answer), embedded, embedded=True))
             answer = await plain.recall(subject.name, query.vector)
             note("alternative", subject.recall_by_vector(ids(answer), query.vector))
@@ -285,7 +286,8 @@ async def measure(
             stack, Settings(home=home), app, owner.tenant_id, embedder.model.calibration
         )
         loader = await Loader.of(stack, Settings(home=home), owner, embedder.model)
-        run = Run(console, options, embedder, agent, loader)
+        topics = await asyncio.to_thread(Topics.of, embedder)
+        run = Run(console, options, embedder, topics, agent, loader)
         await run.write(owner, SEED, min(_SEED_SIZE, max(100, options.tenant[0] // 4)))
         console.print(f"{options.neighbours:,} tenants beside it", style="dim")
         await run.write(owner, "small", options.neighbour_size)
