@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Hashable, Mapping
 from typing import Final
-from uuid import UUID
 
 from muniment_server.domain.errors import Overloaded, RequestTooLarge, Unimplemented
 from muniment_server.interceptors.call import Call
@@ -24,61 +23,82 @@ DEFAULT_LIMITS: Final[Mapping[MethodClass, int]] = {
     MethodClass.STREAM: 64,
 }
 
-_SHARED: Final = frozenset({MethodClass.EXPORT, MethodClass.STREAM})
-"""What may last as long as a caller likes: one tenant gets half of the slots, so that others find some."""
+_LONG: Final = frozenset({MethodClass.EXPORT, MethodClass.STREAM})
+"""What may last as long as a caller likes: one tenant gets half of the slots. Of the others an eighth is kept
+from it, so that whoever comes beside it is served at once."""
 
 
 class Limiter:
-    """At most `limit` holders at once and at most `waiting` callers in line, first come first served."""
+    """At most `limit` holders at once, and `most` of one tenant.
 
-    def __init__(self, limit: int, waiting: int) -> None:
+    In line stand at most `waiting` callers of a tenant, and twice as many of all.
+    A slot goes to the tenant that has the fewest, and of one tenant's callers to the first that came.
+    """
+
+    def __init__(self, limit: int, waiting: int, most: int | None = None) -> None:
         self.limit = limit
+        self._most = limit if most is None else most
         self._longest = waiting
-        self._held = 0
-        self._line: deque[asyncio.Future[None]] = deque()
+        self._held: Counter[Hashable] = Counter()
+        self._lines: dict[Hashable, deque[asyncio.Future[None]]] = {}
 
     @property
     def held(self) -> int:
         """Slots taken."""
-        return self._held
+        return self._held.total()
 
     @property
     def waiting(self) -> int:
         """Callers in line."""
-        return len(self._line)
+        return sum(map(len, self._lines.values()))
 
-    async def acquire(self, patience: float) -> None:
+    async def acquire(self, patience: float, tenant: Hashable = None) -> None:
         """Take a slot, waiting for `patience` seconds at most. Raises Overloaded."""
-        if self._held < self.limit:
-            self._held += 1
+        if self.held < self.limit and self._held[tenant] < self._most:
+            self._held[tenant] += 1
             return
-        if len(self._line) >= self._longest:
+        if len(self._lines.get(tenant, ())) >= self._longest or self.waiting >= 2 * self._longest:
             raise Overloaded("line")
         slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._line.append(slot)
+        self._lines.setdefault(tenant, deque()).append(slot)
         try:
             async with asyncio.timeout(patience):
                 await slot
         except BaseException as error:
             if slot.done() and not slot.cancelled():
                 # The slot was handed over in the same moment; it goes to the next in line.
-                self.release()
+                self.release(tenant)
             else:
-                # A release that came in between has already passed over the cancelled slot.
-                with contextlib.suppress(ValueError):
-                    self._line.remove(slot)
+                self._leave(tenant, slot)
             if isinstance(error, TimeoutError):
                 raise Overloaded("patience") from None
             raise
 
-    def release(self) -> None:
-        """Give a slot back, or hand it to the first in line."""
-        while self._line:
-            slot = self._line.popleft()
-            if not slot.done():
-                slot.set_result(None)
+    def release(self, tenant: Hashable = None) -> None:
+        """Give a slot back, or hand it to whoever is next."""
+        self._held[tenant] -= 1
+        if not self._held[tenant]:
+            del self._held[tenant]
+        while self.held < self.limit:
+            waiting = [one for one in self._lines if self._held[one] < self._most]
+            if not waiting:
                 return
-        self._held -= 1
+            # Of equals the one that was not served for longest.
+            following = min(waiting, key=lambda one: self._held[one])
+            line = self._lines.pop(following)
+            slot = line.popleft()
+            if line:
+                self._lines[following] = line
+            if not slot.done():
+                self._held[following] += 1
+                slot.set_result(None)
+
+    def _leave(self, tenant: Hashable, slot: asyncio.Future[None]) -> None:
+        # A release that came in between has already passed over the cancelled slot.
+        with contextlib.suppress(KeyError, ValueError):
+            self._lines[tenant].remove(slot)
+            if not self._lines[tenant]:
+                del self._lines[tenant]
 
 
 class LimitStage:
@@ -100,12 +120,10 @@ class LimitStage:
         max_request_bytes: int = MAX_REQUEST_BYTES,
     ) -> None:
         self.limiters = {
-            method_class: Limiter(limit, limit * waiting_per_slot)
+            method_class: Limiter(limit, limit * waiting_per_slot, _most(method_class, limit))
             for method_class, limit in {**DEFAULT_LIMITS, **limits}.items()
         }
         self._patience = patience
-        self._waiting_per_slot = waiting_per_slot
-        self._shares: dict[tuple[MethodClass, UUID], Limiter] = {}
         self._max_request_bytes = max_request_bytes
 
     async def __call__(self, call: Call) -> object:
@@ -114,40 +132,13 @@ class LimitStage:
             call.requests = self._sized(call.requests)
         if call.rule is None:
             raise Unimplemented(call.method)
-        method_class = call.rule.method_class
-        limiter = self.limiters[method_class]
-        patience = min(self._patience, call.remaining() / 2)
-        if method_class not in _SHARED or call.identity is None:
-            return await self._held(limiter, call, patience)
-        holder = (method_class, call.identity.tenant_id)
-        async with self._share(holder, limiter.limit, patience):
-            return await self._held(limiter, call, patience)
-
-    @staticmethod
-    async def _held(limiter: Limiter, call: Call, patience: float) -> object:
-        await limiter.acquire(patience)
+        limiter = self.limiters[call.rule.method_class]
+        tenant = None if call.identity is None else call.identity.tenant_id
+        await limiter.acquire(min(self._patience, call.remaining() / 2), tenant)
         try:
             return await call.proceed()
         finally:
-            limiter.release()
-
-    @contextlib.asynccontextmanager
-    async def _share(
-        self, holder: tuple[MethodClass, UUID], limit: int, patience: float
-    ) -> AsyncIterator[None]:
-        share = self._shares.get(holder)
-        if share is None:
-            most = max(1, limit // 2)
-            share = self._shares[holder] = Limiter(most, most * self._waiting_per_slot)
-        try:
-            await share.acquire(patience)
-            try:
-                yield
-            finally:
-                share.release()
-        finally:
-            if not share.held and not share.waiting:
-                self._shares.pop(holder, None)
+            limiter.release(tenant)
 
     async def _sized(self, requests: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         async for raw in requests:
@@ -157,3 +148,7 @@ class LimitStage:
     def _check_size(self, raw: bytes) -> None:
         if len(raw) > self._max_request_bytes:
             raise RequestTooLarge(self._max_request_bytes, len(raw))
+
+
+def _most(method_class: MethodClass, limit: int) -> int:
+    return max(1, limit // 2) if method_class in _LONG else limit - limit // 8

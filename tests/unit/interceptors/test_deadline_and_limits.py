@@ -165,6 +165,43 @@ async def test_limiter_hands_slots_over_and_loses_none() -> None:
         await limiter.acquire(0.01)
 
 
+async def test_a_slot_goes_to_the_tenant_that_has_the_fewest() -> None:
+    limiter = Limiter(8, 16, most=7)
+    for _ in range(7):
+        await limiter.acquire(0.01, "many")
+    with pytest.raises(Overloaded):
+        await limiter.acquire(0.01, "many")
+    served: list[str] = []
+
+    async def wait(tenant: str) -> None:
+        await limiter.acquire(5, tenant)
+        served.append(tenant)
+
+    # The first ones fill its part of the line; whoever comes behind them still finds a slot, and a place.
+    line = [asyncio.create_task(wait("many")) for _ in range(16)]
+    await asyncio.sleep(0)
+    with pytest.raises(Overloaded):
+        await limiter.acquire(5, "many")
+    others = [asyncio.create_task(wait(tenant)) for tenant in ("one", "one", "two")]
+    await asyncio.sleep(0)
+    assert served == ["one"]
+    limiter.release("many")
+    limiter.release("many")
+    await asyncio.sleep(0)
+    assert served == ["one", "two", "one"]
+    for tenant in ("one", "one", "two"):
+        limiter.release(tenant)
+    await asyncio.gather(*others)
+    assert served[3:] == ["many", "many"]
+    for task in line:
+        task.cancel()
+    await asyncio.gather(*line, return_exceptions=True)
+    assert limiter.waiting == 0
+    for _ in range(7):
+        limiter.release("many")
+    assert limiter.held == 0
+
+
 async def test_request_over_the_limit_names_the_limit() -> None:
     items = [
         write_pb2.WriteItem(content="x" * 32 * 1024, kind=memory_pb2.MEMORY_KIND_FACT) for _ in range(100)
