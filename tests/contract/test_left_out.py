@@ -178,7 +178,7 @@ async def test_a_read_that_waited_in_vain_says_so_without_a_vector_of_its_own(ca
         request = memory_service_pb2.RecallRequest(
             scope=scope("u1"), query="piano", consistency=consistency_pb2.Consistency(strong=True)
         )
-        answer = await caller.call("Recall", request, timeout=1.5)
+        answer = await caller.call("Recall", request, timeout=4.0)
         assert contents(answer) == ["The piano is out of tune"]
         assert [(one.stage, one.leg, one.reason, one.affected_count) for one in answer.degraded] == [
             (
@@ -202,7 +202,7 @@ async def test_a_read_that_waited_in_vain_says_so_without_a_vector_of_its_own(ca
         request.ClearField("consistency")
         del request.legs[:]
         request.legs.append(VECTOR)
-        relaxed = await caller.call("Recall", request, timeout=1.0)
+        relaxed = await caller.call("Recall", request, timeout=3.0)
         assert [one.stage for one in relaxed.degraded] == [recall_pb2.RECALL_STAGE_QUERY_EMBEDDING]
     finally:
         EMBEDDER.gate.set()
