@@ -179,7 +179,7 @@ async def test_a_slow_model_costs_one_leg_and_not_the_deadline(
     embedder.gate.clear()
     try:
         request = memory_service_pb2.RecallRequest(scope=scope("u1"), query="tea, please")
-        answer = await caller.call("Recall", request, timeout=1.0)
+        answer = await caller.call("Recall", request, timeout=2.0)
     finally:
         embedder.gate.set()
     assert [one.memory.content for one in answer.memories] == ["Likes tea"]

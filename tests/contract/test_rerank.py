@@ -199,7 +199,7 @@ async def test_a_short_deadline_is_shared(caller: Caller, endpoint: RerankEndpoi
     await caller.write("u1", *TEXTS)
     endpoint.behaves("stalls")
     request = memory_service_pb2.RecallRequest(scope=scope("u1"), query=QUERY)
-    answer = await caller.call("Recall", request, timeout=0.9)
+    answer = await caller.call("Recall", request, timeout=1.5)
     assert [one.stage for one in answer.degraded] == [recall_pb2.RECALL_STAGE_RERANK]
     assert answer.memories
 

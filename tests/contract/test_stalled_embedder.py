@@ -18,7 +18,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 LATE = recall_pb2.DEGRADATION_REASON_DEADLINE
 AWAY = recall_pb2.DEGRADATION_REASON_EMBEDDER_UNAVAILABLE
-PATIENT, HASTY = 30.0, 0.6
+PATIENT, HASTY = 30.0, 1.2
 
 
 class Clock:
