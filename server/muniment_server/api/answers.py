@@ -128,6 +128,8 @@ def _put_memory(message: memory_pb2.Memory, value: Memory, *, full: bool = True)
         message.supersedes = str(value.supersedes)
     if value.superseded_by is not None:
         message.superseded_by = str(value.superseded_by)
+    if value.embedding_state is not None:
+        message.embedding_state = number(value.embedding_state)
 
 
 def _put_provenance(message: memory_pb2.Provenance, value: Provenance) -> None:

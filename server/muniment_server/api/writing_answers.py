@@ -1,13 +1,15 @@
 """What a write answers about its items, as messages of the contract."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from muniment_server._gen.muniment.v1 import memory_service_pb2, write_pb2
+from muniment_server._gen.muniment.v1 import memory_pb2, memory_service_pb2, write_pb2
 from muniment_server.api import answers
 from muniment_server.application.supersede import Superseded
 from muniment_server.domain.conflicts import PossibleConflict
 from muniment_server.domain.gates.base import Finding
 from muniment_server.domain.importance import Factor
+from muniment_server.domain.model import WriteOutcome
 from muniment_server.domain.write_result import WriteResult
 
 _SECRET = "Something was found that must not be kept, and a placeholder stands in its place."  # noqa: S105
@@ -92,11 +94,21 @@ def conflicts(values: Iterable[PossibleConflict]) -> list[write_pb2.PossibleConf
     ]
 
 
+def _written(result: WriteResult) -> memory_pb2.Memory | None:
+    """The memory of an item; what was there before has a vector of its own, which nobody looked for."""
+    memory = result.memory
+    if memory is None:
+        return None
+    if memory.kind is not None and result.outcome is not WriteOutcome.REINFORCED:
+        memory = replace(memory, embedding_state=result.embedding_state)
+    return answers.memory(memory)
+
+
 def write_results(results: Iterable[WriteResult]) -> list[write_pb2.WriteResult]:
     """The outcome per item."""
     return [
         write_pb2.WriteResult(
-            memory=answers.memory(one.memory) if one.memory else None,
+            memory=_written(one),
             outcome=answers.number(one.outcome),
             superseded_memory_id=str(one.superseded) if one.superseded else "",
             embedding_state=answers.number(one.embedding_state if one.memory else None),
@@ -116,7 +128,7 @@ def superseded(value: Superseded, request_id: str) -> memory_service_pb2.Superse
     result = value.result
     return memory_service_pb2.SupersedeResponse(
         superseded=answers.memory(value.superseded),
-        memory=answers.memory(result.memory) if result.memory else None,
+        memory=_written(result),
         outcome=answers.number(result.outcome),
         consistency_token=answers.token(value.consistency_token),
         embedding_state=answers.number(result.embedding_state if result.memory else None),

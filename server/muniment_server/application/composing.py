@@ -32,7 +32,7 @@ from .recall_types import (
 )
 from .reranking import FACTOR, Reranking
 from .services import Services
-from .views import to_memory, weight
+from .views import stored_state, to_memory, weight
 
 _log = logging.getLogger("muniment.recall")
 
@@ -76,7 +76,7 @@ def compose(
         legs = leg_scores(candidate, query.aim)
         ranked.append(
             Ranked(
-                memory=memory,
+                memory=replace(memory, embedding_state=stored_state(candidate.embedding_state)),
                 rank=len(ranked) + 1,
                 score=reranking.score(candidate),
                 legs=legs,

@@ -1,7 +1,7 @@
 """GetMemory and ListMemories: reads by id and page by page, each memory held against its seal."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from muniment_server.domain.errors import IntegrityViolation, MemoryNotFound
 from muniment_server.domain.model import Memory, MemoryFilter, Revision, Scope, ScopeKind, ScopeRow
 from muniment_server.identity.principal import CallContext
 from muniment_server.storage.database import UnitOfWork
+from muniment_server.storage.embeddings import embedding_states
 from muniment_server.storage.memories import (
     count_revisions,
     list_memories,
@@ -27,7 +28,7 @@ from muniment_server.telemetry.instruments import metrics
 from .consistency import check_token, issue_token
 from .opening import opened_memory
 from .paging import opened_token
-from .scoping import agent_in_reach, bind_scope, in_reach, read_label, reading_key
+from .scoping import agent_in_reach, bind_scope, in_reach, read_label, reading_key, scope_number
 from .services import Services
 from .viewing import may_name, shows, view_of, within_view
 from .views import tombstone, weight
@@ -115,6 +116,8 @@ async def get_memory(
             if memory is None:
                 metrics().integrity_violation(1)
                 raise IntegrityViolation(str(memory_id))
+            states = await embedding_states(work, scope_number(scope_id), [revision])
+            memory = replace(memory, embedding_state=states.get(memory_id))
             revisions = _Revisions([], [], 0)
             if include_revisions:
                 revisions = await _revisions(reading, key, kind, label, revision, memory, before_revision)
@@ -272,6 +275,9 @@ async def list_page(
         row = (await read_scopes(work, [scope_id])).get(scope_id) if rows else None
         key = await reading_key(services.keys, context.tenant_id, scope_id, row.key_epoch if row else None)
         memories, broken, last = _page(reading, key, scope, rows, size)
+        if memories:
+            states = await embedding_states(work, scope_number(scope_id), [revision for revision, _ in rows])
+            memories = [replace(one, embedding_state=states.get(one.memory_id)) for one in memories]
         if broken:
             await _report_broken(reading, scope_id, broken)
         await services.trail.memories_read(

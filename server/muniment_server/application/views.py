@@ -5,7 +5,16 @@ from uuid import UUID
 
 from muniment_server.crypto.tenant_key import TenantKey
 from muniment_server.domain.making import maker
-from muniment_server.domain.model import Memory, MemoryState, Provenance, Revision, Scope, ScopeKind, Validity
+from muniment_server.domain.model import (
+    EmbeddingState,
+    Memory,
+    MemoryState,
+    Provenance,
+    Revision,
+    Scope,
+    ScopeKind,
+    Validity,
+)
 
 _FRAME = 768
 """Ids, times, numbers, the reasons of a score, and the lengths of all that is not counted one by one."""
@@ -62,7 +71,13 @@ def to_memory(
         revision.reinforce_count,
         revision.supersedes,
         revision.superseded_by,
+        None,
     )
+
+
+def stored_state(number: int | None) -> EmbeddingState | None:
+    """What a row of a vector says of its memory; None for what the service never stores."""
+    return EmbeddingState(number) if number in tuple(EmbeddingState) else None
 
 
 def tombstone(memory_id: UUID, erase_time: datetime) -> Memory:

@@ -304,6 +304,8 @@ class Memory:
     reinforce_count: int = 0
     supersedes: UUID | None = None
     superseded_by: UUID | None = None
+    embedding_state: EmbeddingState | None = None
+    """None: not looked for."""
 
 
 @dataclass(frozen=True, slots=True)

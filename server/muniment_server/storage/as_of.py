@@ -28,6 +28,7 @@ _GIVEN = (
     "source_factor",
     "confidence_factor",
     "recency_factor",
+    "embedding_state",
 )
 # What the legs that do not look at the past would have given.
 _NOTHING: dict[str, Any] = {

@@ -134,6 +134,22 @@ async def count_waiting(work: UnitOfWork, scope_no: int, before: datetime | None
     return Waiting(row["waiting"], row["newest"]) if row else Waiting(0, None)
 
 
+async def embedding_states(
+    work: UnitOfWork, scope_no: int, revisions: Sequence[Revision]
+) -> dict[UUID, EmbeddingState]:
+    """Whether each of a scope's memories can be found by meaning; without those of which no row says it."""
+    rows = await work.fetch(
+        "embedding_states", scope_no=scope_no, doc_nos=[revision.doc_no for revision in revisions]
+    )
+    found = {(row["doc_no"], row["content_revision"]): row["state"] for row in rows}
+    texts = {one.memory_id: (one.doc_no, one.content_revision) for one in revisions}
+    return {
+        memory_id: EmbeddingState(found[text])
+        for memory_id, text in texts.items()
+        if found.get(text) in tuple(EmbeddingState)
+    }
+
+
 async def drop_vectors(work: UnitOfWork, scope_no: int, model_no: int) -> None:
     """Queue the removal of a scope's rows of a model; nothing happens when the model is in use."""
     await work.send("embedding_drop", scope_no=scope_no, model_no=model_no)

@@ -169,6 +169,8 @@ class Candidate:
     confidence_factor: float
     recency_factor: float
     feedback_factor: float
+    embedding_state: int | None
+    """Of the model that was asked for; None where nothing says it."""
 
 
 _MEASURES = itemgetter(*(field.name for field in fields(Candidate) if field.name != "revision"))

@@ -176,6 +176,9 @@ SELECT t.total, t.other_state, t.expired, t.filtered,
        (SELECT count(*) FROM memory_embedding w
         WHERE w.tenant_id = %(tenant_id)s AND w.model_no = %(model_no)s AND w.scope_no = %(scope_no)s
               AND w.state = 2) AS waiting,
+       (SELECT e.state FROM memory_embedding e
+        WHERE e.tenant_id = %(tenant_id)s AND e.scope_no = %(scope_no)s AND e.model_no = %(model_no)s
+              AND e.doc_no = m.doc_no AND e.content_revision = m.content_revision) AS embedding_state,
        m.*
 FROM tally t
 LEFT JOIN best r ON true
