@@ -376,7 +376,7 @@ func (MemoryView) EnumDescriptor() ([]byte, []int) {
 type EmbeddingState int32
 
 const (
-	// Not set: nothing was stored, so there is nothing to embed.
+	// Not set: nothing was stored, so there is nothing to embed, or the answer does not say.
 	EmbeddingState_EMBEDDING_STATE_UNSPECIFIED EmbeddingState = 0
 	// The vector of the content is stored; the vector leg sees the memory.
 	EmbeddingState_EMBEDDING_STATE_READY EmbeddingState = 1
@@ -942,7 +942,9 @@ type Memory struct {
 	ReinforcementCount int64 `protobuf:"varint,42,opt,name=reinforcement_count,json=reinforcementCount,proto3" json:"reinforcement_count,omitempty"`
 	// When it was last written again. Not set while `reinforcement_count` is 0.
 	ReinforceTime *timestamppb.Timestamp `protobuf:"bytes,43,opt,name=reinforce_time,json=reinforceTime,proto3" json:"reinforce_time,omitempty"`
-	// Whether the memory can be found by meaning.
+	// Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
+	// and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
+	// and ListMemories say it of each memory as it is.
 	EmbeddingState EmbeddingState `protobuf:"varint,44,opt,name=embedding_state,json=embeddingState,proto3,enum=muniment.v1.EmbeddingState" json:"embedding_state,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

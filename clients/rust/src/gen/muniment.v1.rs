@@ -208,7 +208,9 @@ pub struct Memory {
     /// When it was last written again. Not set while `reinforcement_count` is 0.
     #[prost(message, optional, tag = "43")]
     pub reinforce_time: ::core::option::Option<::prost_types::Timestamp>,
-    /// Whether the memory can be found by meaning.
+    /// Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
+    /// and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
+    /// and ListMemories say it of each memory as it is.
     #[prost(enumeration = "EmbeddingState", tag = "44")]
     pub embedding_state: i32,
 }
@@ -458,7 +460,7 @@ impl MemoryView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum EmbeddingState {
-    /// Not set: nothing was stored, so there is nothing to embed.
+    /// Not set: nothing was stored, so there is nothing to embed, or the answer does not say.
     Unspecified = 0,
     /// The vector of the content is stored; the vector leg sees the memory.
     Ready = 1,

@@ -458,7 +458,9 @@ export type Memory = Message<"muniment.v1.Memory"> & {
   reinforceTime?: Timestamp | undefined;
 
   /**
-   * Whether the memory can be found by meaning.
+   * Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
+   * and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
+   * and ListMemories say it of each memory as it is.
    *
    * @generated from field: muniment.v1.EmbeddingState embedding_state = 44;
    */
@@ -789,7 +791,7 @@ export const MemoryViewSchema: GenEnum<MemoryView> = /*@__PURE__*/
  */
 export enum EmbeddingState {
   /**
-   * Not set: nothing was stored, so there is nothing to embed.
+   * Not set: nothing was stored, so there is nothing to embed, or the answer does not say.
    *
    * @generated from enum value: EMBEDDING_STATE_UNSPECIFIED = 0;
    */

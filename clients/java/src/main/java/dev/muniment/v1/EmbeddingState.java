@@ -17,7 +17,7 @@ public enum EmbeddingState
     implements com.google.protobuf.ProtocolMessageEnum {
   /**
    * <pre>
-   * Not set: nothing was stored, so there is nothing to embed.
+   * Not set: nothing was stored, so there is nothing to embed, or the answer does not say.
    * </pre>
    *
    * <code>EMBEDDING_STATE_UNSPECIFIED = 0;</code>
@@ -72,7 +72,7 @@ public enum EmbeddingState
   }
   /**
    * <pre>
-   * Not set: nothing was stored, so there is nothing to embed.
+   * Not set: nothing was stored, so there is nothing to embed, or the answer does not say.
    * </pre>
    *
    * <code>EMBEDDING_STATE_UNSPECIFIED = 0;</code>

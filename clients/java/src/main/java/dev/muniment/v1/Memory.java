@@ -1081,7 +1081,9 @@ dev.muniment.v1.PropertyValue defaultValue) {
   private int embeddingState_ = 0;
   /**
    * <pre>
-   * Whether the memory can be found by meaning.
+   * Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
+   * and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
+   * and ListMemories say it of each memory as it is.
    * </pre>
    *
    * <code>.muniment.v1.EmbeddingState embedding_state = 44 [json_name = "embeddingState"];</code>
@@ -1092,7 +1094,9 @@ dev.muniment.v1.PropertyValue defaultValue) {
   }
   /**
    * <pre>
-   * Whether the memory can be found by meaning.
+   * Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
+   * and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
+   * and ListMemories say it of each memory as it is.
    * </pre>
    *
    * <code>.muniment.v1.EmbeddingState embedding_state = 44 [json_name = "embeddingState"];</code>
@@ -5055,7 +5059,9 @@ dev.muniment.v1.PropertyValue defaultValue) {
     private int embeddingState_ = 0;
     /**
      * <pre>
-     * Whether the memory can be found by meaning.
+     * Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
+     * and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
+     * and ListMemories say it of each memory as it is.
      * </pre>
      *
      * <code>.muniment.v1.EmbeddingState embedding_state = 44 [json_name = "embeddingState"];</code>
@@ -5066,7 +5072,9 @@ dev.muniment.v1.PropertyValue defaultValue) {
     }
     /**
      * <pre>
-     * Whether the memory can be found by meaning.
+     * Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
+     * and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
+     * and ListMemories say it of each memory as it is.
      * </pre>
      *
      * <code>.muniment.v1.EmbeddingState embedding_state = 44 [json_name = "embeddingState"];</code>
@@ -5081,7 +5089,9 @@ dev.muniment.v1.PropertyValue defaultValue) {
     }
     /**
      * <pre>
-     * Whether the memory can be found by meaning.
+     * Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
+     * and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
+     * and ListMemories say it of each memory as it is.
      * </pre>
      *
      * <code>.muniment.v1.EmbeddingState embedding_state = 44 [json_name = "embeddingState"];</code>
@@ -5094,7 +5104,9 @@ dev.muniment.v1.PropertyValue defaultValue) {
     }
     /**
      * <pre>
-     * Whether the memory can be found by meaning.
+     * Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
+     * and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
+     * and ListMemories say it of each memory as it is.
      * </pre>
      *
      * <code>.muniment.v1.EmbeddingState embedding_state = 44 [json_name = "embeddingState"];</code>
@@ -5110,7 +5122,9 @@ dev.muniment.v1.PropertyValue defaultValue) {
     }
     /**
      * <pre>
-     * Whether the memory can be found by meaning.
+     * Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
+     * and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
+     * and ListMemories say it of each memory as it is.
      * </pre>
      *
      * <code>.muniment.v1.EmbeddingState embedding_state = 44 [json_name = "embeddingState"];</code>
