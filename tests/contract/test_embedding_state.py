@@ -1,7 +1,7 @@
 """A text that the model reads only in part is stored whole, found by its words, and said to be partial."""
 
 from contract.stored import until
-from muniment_server._gen.muniment.v1 import memory_pb2, memory_service_pb2
+from muniment_server._gen.muniment.v1 import memory_pb2, memory_service_pb2, write_pb2
 from support.embedders import DeterministicEmbedder
 from support.postgres import PostgresDatabase
 from support.service import running_service, scope
@@ -52,3 +52,25 @@ async def test_a_memory_says_whether_it_can_be_found_by_meaning(database: Postgr
         (red,) = (one for one in listed if one.content.endswith("red"))
         await until(lambda: not database.rows("SELECT 1 FROM memory_embedding WHERE state = 2"), 20.0)
         assert (await caller.get(red.memory_id)).memory.embedding_state == memory_pb2.EMBEDDING_STATE_READY
+
+
+async def test_what_is_written_again_says_what_the_stored_one_has(database: PostgresDatabase) -> None:
+    embedder = DeterministicEmbedder()
+    async with running_service(database, embedder=embedder, embedding_patience=0.05) as service:
+        await service.without_upkeep()
+        caller = service.caller()
+        embedder.failing = RuntimeError("away")
+        await caller.write("u1", "the locker is red")
+        embedder.failing = None
+        # Its own vector could be made now; the stored memory still waits for one.
+        (again,) = (await caller.write("u1", "the locker is red")).results
+        assert again.outcome == write_pb2.WRITE_OUTCOME_REINFORCED
+        assert [row["state"] for row in database.rows("SELECT state FROM memory_embedding")] == [
+            memory_pb2.EMBEDDING_STATE_PENDING
+        ]
+        assert again.embedding_state == memory_pb2.EMBEDDING_STATE_PENDING
+        assert again.memory.embedding_state == memory_pb2.EMBEDDING_STATE_PENDING
+        for _ in range(2):
+            (known,) = (await caller.write("u1", "the locker is grey")).results
+            assert known.embedding_state == memory_pb2.EMBEDDING_STATE_READY
+            assert known.memory.embedding_state == memory_pb2.EMBEDDING_STATE_READY

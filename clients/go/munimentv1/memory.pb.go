@@ -943,8 +943,8 @@ type Memory struct {
 	// When it was last written again. Not set while `reinforcement_count` is 0.
 	ReinforceTime *timestamppb.Timestamp `protobuf:"bytes,43,opt,name=reinforce_time,json=reinforceTime,proto3" json:"reinforce_time,omitempty"`
 	// Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
-	// and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
-	// and ListMemories say it of each memory as it is.
+	// and Restore, in the one that a Supersede replaced, in reviews and exports, and in earlier revisions. GetMemory and
+	// ListMemories say it of each memory as it is.
 	EmbeddingState EmbeddingState `protobuf:"varint,44,opt,name=embedding_state,json=embeddingState,proto3,enum=muniment.v1.EmbeddingState" json:"embedding_state,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

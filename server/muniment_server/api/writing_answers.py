@@ -9,7 +9,6 @@ from muniment_server.application.supersede import Superseded
 from muniment_server.domain.conflicts import PossibleConflict
 from muniment_server.domain.gates.base import Finding
 from muniment_server.domain.importance import Factor
-from muniment_server.domain.model import WriteOutcome
 from muniment_server.domain.write_result import WriteResult
 
 _SECRET = "Something was found that must not be kept, and a placeholder stands in its place."  # noqa: S105
@@ -95,13 +94,11 @@ def conflicts(values: Iterable[PossibleConflict]) -> list[write_pb2.PossibleConf
 
 
 def _written(result: WriteResult) -> memory_pb2.Memory | None:
-    """The memory of an item; what was there before has a vector of its own, which nobody looked for."""
+    """The memory of an item. Of one that the caller may not read, its id and state are all that is told."""
     memory = result.memory
-    if memory is None:
-        return None
-    if memory.kind is not None and result.outcome is not WriteOutcome.REINFORCED:
+    if memory is not None and memory.kind is not None:
         memory = replace(memory, embedding_state=result.embedding_state)
-    return answers.memory(memory)
+    return None if memory is None else answers.memory(memory)
 
 
 def write_results(results: Iterable[WriteResult]) -> list[write_pb2.WriteResult]:

@@ -17,6 +17,7 @@ from muniment_server.domain.write_plan import OUT_OF_VIEW, Decision, WritePlan
 from muniment_server.domain.write_result import WriteResult
 from muniment_server.identity.principal import Permission
 from muniment_server.storage.database import Row, UnitOfWork
+from muniment_server.storage.embeddings import embedding_states
 from muniment_server.telemetry.instruments import metrics
 
 from .admission import admitted
@@ -88,7 +89,9 @@ async def apply(
     judged = admitted(change.scope, batch.settings, batch.scope, screened)
     items = _decided(plan, screened, prepared, judged, archived)
     await store_plan(work, services, change, plan, prepared, now, quiet=quiet, closing=next_doc is None)
-    results = _results(batch, key, plan, items, also, change.scope.live_count)
+    results = _results(
+        batch, key, plan, items, also, change.scope.live_count, await _kept(work, change, plan, items)
+    )
     for result in () if quiet else results:
         metrics().written(result.outcome.name.lower())
     if broken:
@@ -196,6 +199,22 @@ async def store_plan(
 # --- what is told -------------------------------------------------------------------------------
 
 
+async def _kept(
+    work: UnitOfWork, change: ScopeChange, plan: WritePlan, items: Sequence[_Item]
+) -> Mapping[UUID, EmbeddingState]:
+    """Whether what was there before and stays can be found by meaning: it has the vector of its own text."""
+    stay = [
+        plan.current(one.decision.memory_id)
+        for one in items
+        if one.decision is not None and one.decision.outcome is WriteOutcome.REINFORCED
+    ]
+    if not stay:
+        return {}
+    found = await embedding_states(work, change.scope.scope_no, stay)
+    # Without a row the task behind the writes makes one.
+    return {one.memory_id: found.get(one.memory_id, EmbeddingState.PENDING) for one in stay}
+
+
 def _results(
     batch: Batch,
     key: ScopeKey,
@@ -203,6 +222,7 @@ def _results(
     items: Sequence[_Item],
     also: Sequence[Sequence[Row]],
     live_count: int,
+    kept: Mapping[UUID, EmbeddingState],
 ) -> list[WriteResult]:
     near = _near(batch, key, plan, items, also, live_count)
     results = []
@@ -221,7 +241,7 @@ def _results(
                 outcome=decision.outcome,
                 memory=_told(batch, plan.current(decision.memory_id), decision),
                 superseded=decision.superseded,
-                embedding_state=one.prepared.vector.state,
+                embedding_state=kept.get(decision.memory_id, one.prepared.vector.state),
                 rule=decision.rule,
                 findings=gate.findings,
                 factors=gate.factors,

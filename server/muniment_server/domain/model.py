@@ -305,7 +305,7 @@ class Memory:
     supersedes: UUID | None = None
     superseded_by: UUID | None = None
     embedding_state: EmbeddingState | None = None
-    """None: not looked for."""
+    """None: not looked for, or nothing says it."""
 
 
 @dataclass(frozen=True, slots=True)

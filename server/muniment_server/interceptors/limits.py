@@ -31,7 +31,7 @@ from it, so that whoever comes beside it is served at once."""
 class Limiter:
     """At most `limit` holders at once, and `most` of one tenant.
 
-    In line stand at most `waiting` callers of a tenant, and twice as many of all.
+    In line stand at most `waiting` callers of a tenant; behind twice as many of all, one of each tenant.
     A slot goes to the tenant that has the fewest, and of one tenant's callers to the first that came.
     """
 
@@ -57,7 +57,8 @@ class Limiter:
         if self.held < self.limit and self._held[tenant] < self._most:
             self._held[tenant] += 1
             return
-        if len(self._lines.get(tenant, ())) >= self._longest or self.waiting >= 2 * self._longest:
+        own = len(self._lines.get(tenant, ()))
+        if own >= self._longest or (own and self.waiting >= 2 * self._longest):
             raise Overloaded("line")
         slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._lines.setdefault(tenant, deque()).append(slot)
@@ -105,8 +106,8 @@ class LimitStage:
     """Refuses what is too large, and what is too much at once. The messages of a stream are held against
     the size one by one, as they arrive.
 
-    A short line is allowed, so that a burst is served and not refused: four callers per slot, each
-    for half of its remaining time or one second, whichever is less.
+    A short line is allowed, so that a burst is served and not refused: four callers of a tenant per slot,
+    each for half of its remaining time or one second, whichever is less.
     """
 
     name = "limits"

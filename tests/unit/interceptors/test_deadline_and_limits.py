@@ -202,6 +202,35 @@ async def test_a_slot_goes_to_the_tenant_that_has_the_fewest() -> None:
     assert limiter.held == 0
 
 
+async def test_a_full_line_refuses_nobody_who_has_no_place_in_it() -> None:
+    limiter = Limiter(2, 3, most=1)
+    for tenant in ("one", "two"):
+        await limiter.acquire(0.01, tenant)
+    served: list[str] = []
+
+    async def wait(tenant: str) -> None:
+        await limiter.acquire(5, tenant)
+        served.append(tenant)
+
+    line = [asyncio.create_task(wait(tenant)) for tenant in ("one", "two") for _ in range(3)]
+    await asyncio.sleep(0)
+    assert limiter.waiting == 6
+    last = asyncio.create_task(wait("three"))
+    await asyncio.sleep(0)
+    with pytest.raises(Overloaded):
+        await limiter.acquire(0.01, "three")
+    for _ in range(2):
+        limiter.release("one")
+    await last
+    assert served == ["one", "three"]
+    for task in line:
+        task.cancel()
+    await asyncio.wait(line)
+    for tenant in ("two", "three"):
+        limiter.release(tenant)
+    assert (limiter.held, limiter.waiting) == (0, 0)
+
+
 async def test_request_over_the_limit_names_the_limit() -> None:
     items = [
         write_pb2.WriteItem(content="x" * 32 * 1024, kind=memory_pb2.MEMORY_KIND_FACT) for _ in range(100)

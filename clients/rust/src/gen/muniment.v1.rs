@@ -209,8 +209,8 @@ pub struct Memory {
     #[prost(message, optional, tag = "43")]
     pub reinforce_time: ::core::option::Option<::prost_types::Timestamp>,
     /// Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
-    /// and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
-    /// and ListMemories say it of each memory as it is.
+    /// and Restore, in the one that a Supersede replaced, in reviews and exports, and in earlier revisions. GetMemory and
+    /// ListMemories say it of each memory as it is.
     #[prost(enumeration = "EmbeddingState", tag = "44")]
     pub embedding_state: i32,
 }

@@ -80,34 +80,8 @@ _SIDE_WORDS = max(len(words.split()) for words in _SIDE_OF)
 # Thai has no spaces.
 _SIDE_OF_UNSPACED = {"ตั้งแต่": "since", "นับจาก": "since", "หลังจาก": "after", "หลัง": "after", "ก่อน": "before"}
 _SIDE_OF_UNSPACED |= {"จนถึง": "until"}
-_BEHIND = re.compile(r"之?[间間]|の間| ?사이")
-_NEAR = 20
-"""Characters in which a word stands that ties to a time behind it."""
-_RANGE_END = re.compile("まで|까지|为止")
-
-_SINCE = _ways(
-    r"since|seit(?: dem)?|ab(?: dem)?",
-    r"desde(?: el| la)?|a partir del?",
-    r"depuis(?: le)?|à partir (?:du|de|d')|dès(?: le)?",
-    r"(?:kể )?từ",
-    r"[وف]?منذ",
-)
-_AFTER = _ways(r"after|nach(?: dem)?", r"después del?|tras(?: el| la)?", r"après(?: le)?", "sau", r"[وف]?بعد")
-_UP_TO = _ways(r"before|prior to|vor(?: dem)?", r"antes del?(?: la)?", r"avant(?: le)?", "trước", r"[وف]?قبل")
-_UNTIL = _ways(
-    r"until|till|up to|bis(?: zum)?",
-    r"hasta(?: el| la)?",
-    r"jusqu'(?:au|à|en)",
-    r"(?:cho )?(?:đến|tới)",
-    r"[وف]?(?:حتى|لغاية)",
-)
-_BEFORE = re.compile(
-    rf"\b(?:(?P<since>{_SINCE})|(?P<after>{_AFTER})|(?P<before>{_UP_TO})|(?P<until>{_UNTIL}))"
-    r"(?: the| la| l')?(?: |(?<='))$"
-)
-_BEFORE_UNSPACED = re.compile(
-    "(?:(?P<since>ตั้งแต่|นับจาก)|(?P<after>หลังจาก|หลัง)|(?P<before>ก่อน)|(?P<until>จนถึง|ถึง)) ?$"
-)
+_OPENING = re.compile('[(\\[{"„“”«¿¡—–/]')
+"""Marks that stand right before a word."""
 _BEHIND = re.compile(
     r" ?(?:(?P<since>以来|以降|から|起(?![床来码])|开始|이래|부터|onwards?\b|เป็นต้น[มไ]"
     r"|en adelante\b|trở (?:đi|lại đây)\b|فصاعد)"
@@ -169,7 +143,10 @@ def _side(text: str, one: Found) -> str | None:
     if before.endswith((" ", "'")):
         words = before.split()
         for count in range(1, _SIDE_WORDS + 1):
-            side = _SIDE_OF.get(" ".join(words[-count:]))
+            if len(words) < count:
+                break
+            first = _OPENING.split(words[-count])[-1]
+            side = _SIDE_OF.get(" ".join((first, *words[len(words) - count + 1 :])))
             if side:
                 return side
     if not before.isascii():

@@ -459,8 +459,8 @@ export type Memory = Message<"muniment.v1.Memory"> & {
 
   /**
    * Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
-   * and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
-   * and ListMemories say it of each memory as it is.
+   * and Restore, in the one that a Supersede replaced, in reviews and exports, and in earlier revisions. GetMemory and
+   * ListMemories say it of each memory as it is.
    *
    * @generated from field: muniment.v1.EmbeddingState embedding_state = 44;
    */

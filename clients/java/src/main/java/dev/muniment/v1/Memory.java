@@ -1082,8 +1082,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
   /**
    * <pre>
    * Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
-   * and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
-   * and ListMemories say it of each memory as it is.
+   * and Restore, in the one that a Supersede replaced, in reviews and exports, and in earlier revisions. GetMemory and
+   * ListMemories say it of each memory as it is.
    * </pre>
    *
    * <code>.muniment.v1.EmbeddingState embedding_state = 44 [json_name = "embeddingState"];</code>
@@ -1095,8 +1095,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
   /**
    * <pre>
    * Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
-   * and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
-   * and ListMemories say it of each memory as it is.
+   * and Restore, in the one that a Supersede replaced, in reviews and exports, and in earlier revisions. GetMemory and
+   * ListMemories say it of each memory as it is.
    * </pre>
    *
    * <code>.muniment.v1.EmbeddingState embedding_state = 44 [json_name = "embeddingState"];</code>
@@ -5060,8 +5060,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
     /**
      * <pre>
      * Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
-     * and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
-     * and ListMemories say it of each memory as it is.
+     * and Restore, in the one that a Supersede replaced, in reviews and exports, and in earlier revisions. GetMemory and
+     * ListMemories say it of each memory as it is.
      * </pre>
      *
      * <code>.muniment.v1.EmbeddingState embedding_state = 44 [json_name = "embeddingState"];</code>
@@ -5073,8 +5073,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
     /**
      * <pre>
      * Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
-     * and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
-     * and ListMemories say it of each memory as it is.
+     * and Restore, in the one that a Supersede replaced, in reviews and exports, and in earlier revisions. GetMemory and
+     * ListMemories say it of each memory as it is.
      * </pre>
      *
      * <code>.muniment.v1.EmbeddingState embedding_state = 44 [json_name = "embeddingState"];</code>
@@ -5090,8 +5090,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
     /**
      * <pre>
      * Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
-     * and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
-     * and ListMemories say it of each memory as it is.
+     * and Restore, in the one that a Supersede replaced, in reviews and exports, and in earlier revisions. GetMemory and
+     * ListMemories say it of each memory as it is.
      * </pre>
      *
      * <code>.muniment.v1.EmbeddingState embedding_state = 44 [json_name = "embeddingState"];</code>
@@ -5105,8 +5105,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
     /**
      * <pre>
      * Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
-     * and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
-     * and ListMemories say it of each memory as it is.
+     * and Restore, in the one that a Supersede replaced, in reviews and exports, and in earlier revisions. GetMemory and
+     * ListMemories say it of each memory as it is.
      * </pre>
      *
      * <code>.muniment.v1.EmbeddingState embedding_state = 44 [json_name = "embeddingState"];</code>
@@ -5123,8 +5123,8 @@ dev.muniment.v1.PropertyValue defaultValue) {
     /**
      * <pre>
      * Whether the memory can be found by meaning. Not every answer says it: it is not set in the memories of Retract
-     * and Restore, in the one that a Supersede replaced, in a REINFORCED item, and in earlier revisions. GetMemory
-     * and ListMemories say it of each memory as it is.
+     * and Restore, in the one that a Supersede replaced, in reviews and exports, and in earlier revisions. GetMemory and
+     * ListMemories say it of each memory as it is.
      * </pre>
      *
      * <code>.muniment.v1.EmbeddingState embedding_state = 44 [json_name = "embeddingState"];</code>
